@@ -1,0 +1,40 @@
+# Every target sets up what it needs in .venv, from nothing: Python 3.11+ and a C++ compiler are enough.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
+# Two cores: two test processes, one BLAS thread each.
+TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+.PHONY: help demo test lint bench clean
+help:
+	@echo "make demo   sparse components of the embedded PitProps data, as a table"
+	@echo "make test   all tests"
+	@echo "make lint   ruff and mypy (strict)"
+	@echo "make bench  speed and start-up time, as ratios measured in one run"
+	@echo "make clean  remove the virtual environment and build products"
+
+$(BIN)/python:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed; set PYTHON=')"
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.ready: $(BIN)/python $(CORE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
+	touch $@
+
+demo: $(VENV)/.ready
+	$(BIN)/sparseigen demo
+
+test: $(VENV)/.ready
+	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal tests src/sparseigen
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.speed
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

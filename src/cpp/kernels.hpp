@@ -1,0 +1,44 @@
+// The compiled twins of kernels/numpy_reference.py: same names, same arguments, same answers.
+//
+// Every sum has one fixed order that depends on neither the number of threads nor the partition, so results are
+// the same bits on one thread or many.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+// One binary, three versions of each hot loop; the loader picks the widest the machine has.
+#define SPARSEIGEN_DISPATCH __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define SPARSEIGEN_DISPATCH
+#endif
+
+namespace sparseigen {
+
+// out[j] = sum_f weights[f] * matrix[rows[f], j]
+void combine_rows(const double* matrix, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
+                  const double* weights, double* out, std::size_t width);
+void combine_rows(const float* matrix, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
+                  const float* weights, float* out, std::size_t width);
+
+// out[i] = sum_j matrix[i, j] * vector[j]
+void row_dots(const double* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const double* vector,
+              double* out);
+void row_dots(const float* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const float* vector,
+              float* out);
+
+// The same two products for a matrix in compressed sparse rows.
+template <class Value, class Index>
+void sparse_combine_rows(const Index* row_starts, const Index* columns, const Value* values, const std::int64_t* rows,
+                         std::size_t n_rows, const Value* weights, Value* out, std::size_t width);
+template <class Value, class Index>
+void sparse_row_dots(const Index* row_starts, const Index* columns, const Value* values, std::size_t n_rows,
+                     const Value* vector, Value* out);
+
+// The indices of the `count` largest magnitudes, ascending; equal magnitudes go to the lowest index. With
+// nonnegative only positive entries count as large (the others as zero). Returns how many were written (== count).
+template <class Value>
+std::size_t largest_magnitudes(const Value* values, std::size_t size, std::size_t count, bool nonnegative,
+                               std::int64_t* out);
+
+}  // namespace sparseigen

@@ -1,0 +1,54 @@
+"""sparseigen: which k variables carry the most variance, which k vertices are most tightly connected.
+
+Every public name loads what it needs when it is first used, so that ``import sparseigen`` costs what numpy costs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sparseigen import datasets
+    from sparseigen.config import show_config
+    from sparseigen.operators import Operator, covariance
+    from sparseigen.results import Certificate, SparseEigResult, StopReason
+    from sparseigen.solve import sparse_eigenvector
+
+_HOME = {
+    "Certificate": "sparseigen.results",
+    "Operator": "sparseigen.operators",
+    "SparseEigResult": "sparseigen.results",
+    "StopReason": "sparseigen.results",
+    "covariance": "sparseigen.operators",
+    "datasets": "sparseigen.datasets",
+    "errors": "sparseigen.errors",
+    "show_config": "sparseigen.config",
+    "sparse_eigenvector": "sparseigen.solve",
+}
+"""Public name -> the module it lives in. The one list of what users may rely on; a test pins it."""
+
+__all__ = [  # noqa: F822 - loaded on first use by __getattr__
+    "Certificate",
+    "Operator",
+    "SparseEigResult",
+    "StopReason",
+    "covariance",
+    "datasets",
+    "errors",
+    "show_config",
+    "sparse_eigenvector",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        message = f"module 'sparseigen' has no attribute {name!r}"
+        raise AttributeError(message)
+    module = import_module(home)
+    return module if home == f"sparseigen.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,69 @@
+"""PitProps, the classic of sparse PCA, embedded: 78 published correlations.
+
+J. N. R. Jeffers, "Two case studies in the application of principal component analysis", Applied Statistics 16 (1967),
+225-236.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.inputs.optional import require
+
+NAMES = (
+    "topdiam", "length", "moist", "testsg", "ovensg", "ringtop", "ringbut",
+    "bowmax", "bowdist", "whorls", "clear", "knots", "diaknot",
+)  # fmt: skip
+
+# The strictly lower triangle, row by row, in thousandths as published.
+LOWER_TRIANGLE = (  # fmt: skip
+    954,
+    364, 297,
+    342, 284, 882,
+    -129, -118, -148, 220,
+    313, 291, 153, 381, 364,
+    496, 503, -29, 174, 296, 813,
+    424, 419, -54, -59, 4, 90, 372,
+    592, 648, 125, 137, -39, 211, 465, 482,
+    545, 569, -81, -14, 37, 274, 679, 557, 526,
+    84, 76, 162, 97, -91, -36, -113, 61, 85, -319,
+    -19, -36, 220, 169, -145, 24, -232, -357, -127, -368, 29,
+    134, 144, 126, 15, -208, -329, -424, -202, -76, -291, 7, 184,
+)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A symmetric matrix with names and, where known, the number of samples behind it."""
+
+    name: str
+    matrix: NDArray[np.float64]
+    names: tuple[str, ...]
+    n_samples: int | None
+    description: str
+
+    def frame(self) -> Any:
+        """The matrix as a pandas DataFrame with the names on both axes."""
+        pandas = require("pandas", purpose="Dataset.frame()")
+        return pandas.DataFrame(self.matrix, index=list(self.names), columns=list(self.names))
+
+
+def load_pitprops() -> Dataset:
+    """Correlations of 13 measurements on 180 pit props of Corsican pine (Jeffers 1967).
+
+    Examples
+    --------
+    >>> from sparseigen.datasets import load_pitprops
+    >>> pitprops = load_pitprops()
+    >>> pitprops.matrix.shape, pitprops.names[0]
+    ((13, 13), 'topdiam')
+    """
+    matrix = np.eye(len(NAMES))
+    rows, columns = np.tril_indices(len(NAMES), -1)
+    matrix[rows, columns] = matrix[columns, rows] = np.array(LOWER_TRIANGLE) / 1000.0
+    description = "Correlation matrix of 13 measurements on 180 pit props (Jeffers 1967)"
+    return Dataset("pitprops", matrix, NAMES, 180, description)

@@ -1,0 +1,94 @@
+"""Every exception and warning of the package.
+
+Each error says what was wrong, what was got, what is allowed and what to do next, and subclasses the built-in a
+caller would expect to catch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class SparseigenError(Exception):
+    """Base class of every error this package raises on purpose."""
+
+
+class InputError(SparseigenError, ValueError):
+    """The data or an argument cannot be used."""
+
+
+class ShapeError(InputError):
+    """An array has the wrong number of dimensions, is empty, or its sides do not fit."""
+
+
+class NotSymmetricError(InputError):
+    """A matrix that must be symmetric is not."""
+
+
+class NonFiniteError(InputError):
+    """The data contain NaN or infinite values, or numbers so large that products overflow."""
+
+
+class DtypeError(SparseigenError, TypeError):
+    """The array's element type cannot be used (object, complex, text, dates)."""
+
+
+class IntegerOverflowError(InputError, OverflowError):
+    """Integers too large to be represented exactly as floating point numbers."""
+
+
+class CardinalityError(InputError):
+    """The wanted number of non-zeros is not a whole number between 1 and the number of variables."""
+
+
+class ZeroMatrixError(InputError):
+    """The matrix (or the covariance of the data) is zero: every answer is as good as any other."""
+
+
+class ConstantColumnError(InputError):
+    """A column without variance cannot be scaled to unit variance."""
+
+
+class DuplicateNamesError(InputError):
+    """Two variables carry the same name."""
+
+
+class TooFewSamplesError(InputError):
+    """A covariance needs at least two samples."""
+
+
+class StartError(InputError):
+    """The starting vector has the wrong length, is zero, or leads nowhere."""
+
+
+class OptionError(InputError):
+    """An option has a value that is not allowed."""
+
+
+class UnsupportedOperatorError(SparseigenError, TypeError):
+    """A solver or bound needs something this operator does not offer."""
+
+
+class MissingDependencyError(SparseigenError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class MissingDataError(SparseigenError, FileNotFoundError):
+    """A data set that does not ship with the package was not found."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A solver stopped at its iteration limit."""
+
+
+class SolveInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a solve. ``result`` holds the best answer found until then, or None."""
+
+    def __init__(self, result: object | None) -> None:
+        super().__init__("interrupted; the best answer so far is in .result")
+        self.result = result
+
+
+def one_of(options: Iterable[object]) -> str:
+    """The allowed options as text, sorted so that the message never varies."""
+    return ", ".join(sorted(repr(option) for option in options))

@@ -1,0 +1,1 @@
+"""The door: arrays, frames, files and arguments become checked values with names."""

@@ -1,0 +1,136 @@
+"""Checks of arguments that are not data: counts, choices, tolerances, seeds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparseigen.errors import CardinalityError, DtypeError, NonFiniteError, OptionError, ShapeError, StartError, one_of
+
+IntVector = NDArray[np.int64]
+
+
+def check_cardinality(cardinality: Any, size: int, *, what: str = "cardinality", of: str = "variables") -> int:
+    """The cardinality as an int between 1 and size.
+
+    Examples
+    --------
+    >>> check_cardinality(3, 10)
+    3
+    """
+    if isinstance(cardinality, (bool, np.bool_)) or not isinstance(cardinality, (int, np.integer)):
+        hint = ""
+        if isinstance(cardinality, (float, np.floating)) and float(cardinality).is_integer():
+            hint = f" Use {int(cardinality)} (an int) instead."
+        message = f"{what}={cardinality!r} must be a whole number (int), got {type(cardinality).__name__}.{hint}"
+        raise CardinalityError(message)
+    if not 1 <= cardinality <= size:
+        message = f"{what}={int(cardinality)} must be between 1 and the number of {of} ({size})."
+        raise CardinalityError(message)
+    return int(cardinality)
+
+
+def check_choice(value: Any, allowed: Iterable[object], name: str) -> Any:
+    """The value, if it is one of the allowed ones."""
+    allowed = list(allowed)
+    if not any(value is option or (isinstance(value, str) and value == option) for option in allowed):
+        message = f"{name}={value!r} is not known. Allowed: {one_of(allowed)}."
+        raise OptionError(message)
+    return value
+
+
+def check_tolerance(value: Any, name: str) -> float:
+    """A finite number >= 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        message = f"{name}={value!r} must be a number >= 0, got {type(value).__name__}."
+        raise OptionError(message)
+    if not (math.isfinite(value) and value >= 0):
+        message = f"{name}={value!r} must be a finite number >= 0."
+        raise OptionError(message)
+    return float(value)
+
+
+def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
+    """A whole number of at least minimum."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
+        message = f"{name}={value!r} must be a whole number >= {minimum}."
+        raise OptionError(message)
+    return int(value)
+
+
+def check_rng(rng: Any) -> np.random.Generator:
+    """A generator from a generator, a seed, or None.
+
+    None means seed 0: without being asked for randomness, the same question gives the same answer.
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None:
+        return np.random.default_rng(0)
+    if isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0:
+        return np.random.default_rng(int(rng))
+    message = f"rng={rng!r} must be None, a non-negative int seed, or a numpy.random.Generator."
+    raise OptionError(message)
+
+
+def check_start_vector(start: ArrayLike, size: int) -> NDArray[np.float64]:
+    """The caller's starting vector as float64 of unit length."""
+    vector = np.asarray(start)
+    if vector.dtype.kind not in "fiub":
+        message = f"start has dtype {vector.dtype}; it must be real numbers (float or int)."
+        raise DtypeError(message)
+    if vector.shape != (size,):
+        message = f"start has shape {vector.shape}; it must be a vector of length {size}, one entry a variable."
+        raise StartError(message)
+    vector = vector.astype(np.float64)
+    if not np.isfinite(vector).all():
+        message = f"start has {int((~np.isfinite(vector)).sum())} NaN or infinite entries; all must be finite."
+        raise NonFiniteError(message)
+    largest = float(np.abs(vector).max())
+    if largest == 0.0:
+        raise StartError("start is the zero vector; at least one entry must be non-zero. Use start='auto'.")
+    vector /= largest
+    unit: NDArray[np.float64] = vector / np.linalg.norm(vector)
+    return unit
+
+
+def check_candidates(candidates: Any, size: int, names: Sequence[str] | None) -> IntVector | None:
+    """Sorted unique candidate indices from indices, a boolean mask or variable names; None stays None."""
+    if candidates is None:
+        return None
+    values = np.asarray(candidates)
+    if values.ndim != 1:
+        message = f"candidates has {values.ndim} dimensions; give a flat list of indices or names, or a boolean mask."
+        raise ShapeError(message)
+    if values.dtype.kind == "b":
+        if values.size != size:
+            message = f"candidates is a mask of length {values.size}; a mask needs one entry a variable ({size})."
+            raise ShapeError(message)
+        values = np.flatnonzero(values)
+    elif values.dtype.kind in "UO" and values.size:
+        values = _indices_of_names(values.tolist(), names)
+    elif values.dtype.kind not in "iu" and values.size:
+        message = f"candidates has dtype {values.dtype}; give indices (int), names (str) or a boolean mask."
+        raise DtypeError(message)
+    if values.size == 0:
+        raise OptionError("candidates is empty; give at least one variable, or None for all.")
+    outside = values[(values < 0) | (values >= size)]
+    if outside.size:
+        message = f"candidates holds index {int(outside[0])}; indices run from 0 to {size - 1}."
+        raise OptionError(message)
+    return np.unique(values).astype(np.int64)
+
+
+def _indices_of_names(wanted: list[Any], names: Sequence[str] | None) -> IntVector:
+    if names is None:
+        raise OptionError("candidates are given by name, but the input has no names; use indices instead.")
+    position = {name: i for i, name in enumerate(names)}
+    unknown = [name for name in wanted if name not in position]
+    if unknown:
+        message = f"candidates names {unknown[0]!r}, which is not a variable; the first are {list(names[:5])}."
+        raise OptionError(message)
+    return np.array([position[name] for name in wanted], dtype=np.int64)

@@ -1,0 +1,274 @@
+"""Arrays, frames and memory maps at the door: checked once, then only operators see them.
+
+This module (with its neighbours in ``inputs``) is the only place that asks what type a caller's object has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from sparseigen.errors import (
+    DtypeError,
+    DuplicateNamesError,
+    IntegerOverflowError,
+    NonFiniteError,
+    NotSymmetricError,
+    ShapeError,
+    TooFewSamplesError,
+    ZeroMatrixError,
+)
+
+Array = NDArray[Any]
+
+BLOCK_ENTRIES = 1 << 22
+"""Checks walk over large arrays in blocks of about this many entries: no temporary of the array's own size."""
+
+ASYMMETRY_ALLOWED = {"float64": 1e-10, "float32": 1e-5}
+"""Largest |A_ij - A_ji| / max|A| taken for rounding; such a matrix is replaced by (A + A') / 2."""
+
+LARGEST_EXACT_INTEGER = 2**53
+
+
+@dataclass(frozen=True)
+class CheckedArray:
+    """What the operators need to know of an input: the numbers, their layout, and the names."""
+
+    values: Any
+    layout: str  # "dense", "sparse" or "mapped"
+    names: tuple[str, ...] | None
+    symmetrised: bool = False
+
+
+def check_symmetric(matrix: Any) -> CheckedArray:
+    """A symmetric matrix from a dense array, a scipy sparse matrix or a frame."""
+    values, names = _split_frame(matrix)
+    if sp.issparse(values):
+        return _check_symmetric_sparse(values, names)
+    values = _real_array(values, "the matrix")
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        message = f"the matrix has shape {values.shape}; it must be square. For data (samples x variables) pass covariance(X)."
+        raise ShapeError(message)
+    _check_not_empty(values.shape, "the matrix")
+    _check_finite(values, "the matrix", names)
+    if values.flags.f_contiguous and not values.flags.c_contiguous:
+        values = values.T
+    difference, row, column, scale = _largest_asymmetry(values)
+    _check_asymmetry(difference, row, column, scale, values.dtype)
+    if difference > 0.0:
+        values = (values + values.T) * values.dtype.type(0.5)
+    _check_not_zero(scale == 0.0)
+    return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0)
+
+
+def check_data(data: Any) -> CheckedArray:
+    """Samples x variables from a dense array, a scipy sparse matrix, a frame or a memory map."""
+    values, names = _split_frame(data)
+    if sp.issparse(values):
+        values = _real_sparse(values, "X")
+        _check_data_shape(values.shape)
+        _check_finite(values.data, "X", None, sparse=values)
+        return CheckedArray(values, "sparse", names)
+    mapped = isinstance(values, np.memmap)
+    if mapped and values.dtype in (np.float32, np.float64):
+        _check_data_shape(values.shape)
+        return CheckedArray(values, "mapped", names)  # finiteness is checked in the pass that finds the means
+    values = _real_array(values, "X")
+    _check_data_shape(values.shape)
+    _check_finite(values, "X", names)
+    return CheckedArray(values, "dense", names)
+
+
+def label(index: int, names: Sequence[str] | None) -> str:
+    """How an error names a column."""
+    return f"column {index}" if names is None else f"column {index} ({names[index]!r})"
+
+
+def non_finite_message(what: str, count: int, row: int, column: int, names: Sequence[str] | None) -> str:
+    """The sentence for NaN and infinities, shared by every operator that checks while it reads."""
+    return (
+        f"{what} has {count} NaN or infinite {'value' if count == 1 else 'values'}, the first at row {row}, "
+        f"{label(column, names)}; all must be finite. Drop those rows, or fill the gaps first "
+        "(for example with sklearn.impute.SimpleImputer)."
+    )
+
+
+def _module(value: Any) -> str:
+    return type(value).__module__.split(".")[0]
+
+
+def _split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """The numbers and the column names of a frame; other objects pass unchanged without names."""
+    if _module(value) == "pyarrow" and hasattr(value, "to_pandas"):
+        value = value.to_pandas()
+    module = _module(value)
+    if module not in ("pandas", "polars") or not hasattr(value, "columns"):
+        return value, None
+    names = tuple(str(name) for name in value.columns)
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        message = f"the frame has {len(repeated)} repeated column names, the first is {repeated[0]!r}; names must be unique."
+        raise DuplicateNamesError(message)
+    if module == "pandas":
+        kinds = {str(name): dtype for name, dtype in zip(value.columns, value.dtypes, strict=True)}
+        bad = [name for name, dtype in kinds.items() if getattr(dtype, "kind", "O") not in "fiub"]
+    else:
+        bad = [str(name) for name, dtype in value.schema.items() if not (dtype.is_numeric() or str(dtype) == "Boolean")]
+    if bad:
+        message = f"{len(bad)} columns are not numeric, the first is {bad[0]!r}; drop or encode them first."
+        raise DtypeError(message)
+    if module == "polars":
+        return value.to_numpy(), names
+    return _pandas_values(value), names
+
+
+def _pandas_values(frame: Any) -> Any:
+    if all(hasattr(dtype, "fill_value") and hasattr(dtype, "subtype") for dtype in frame.dtypes) and len(frame.dtypes):
+        return frame.sparse.to_coo()
+    if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):  # nullable columns: a gap becomes NaN
+        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return frame.to_numpy()
+
+
+def _real_array(values: Any, what: str) -> Array:
+    """A float32 or float64 array; the caller's own array where it already is one."""
+    array = np.asarray(values)
+    kind = array.dtype.kind
+    if kind == "c":
+        message = f"{what} is complex ({array.dtype}); only real numbers are supported. Pass its real part if the rest is noise."
+        raise DtypeError(message)
+    if kind not in "fiub":
+        message = (
+            f"{what} has dtype {array.dtype}; it must hold real numbers. "
+            "Convert it first, for example with np.asarray(values, dtype=float)."
+        )
+        raise DtypeError(message)
+    if kind in "iu":
+        _check_integers(array, what)
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype not in (np.float32, np.float64):
+        return array.astype(np.float64)
+    return array
+
+
+def _real_sparse(values: Any, what: str) -> Any:
+    if values.dtype.kind not in "fiub":
+        _real_array(np.empty(0, dtype=values.dtype), what)
+    if values.format not in ("csr", "csc"):
+        values = values.tocsr()
+    values.check_format(full_check=True)  # kernels follow these indices without a second look
+    if values.dtype.kind in "iu":
+        _check_integers(values.data, what)
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+
+
+def _check_integers(array: Array, what: str) -> None:
+    if array.dtype.itemsize < 8 or array.size == 0:
+        return
+    largest = max(abs(int(array.max())), abs(int(array.min())))
+    if largest > LARGEST_EXACT_INTEGER:
+        message = (
+            f"{what} holds the integer {largest}, beyond 2**53: it has no exact float64 value. "
+            "Divide the data by a common factor or convert them to float yourself."
+        )
+        raise IntegerOverflowError(message)
+
+
+def _check_not_empty(shape: tuple[int, ...], what: str) -> None:
+    if 0 in shape:
+        message = f"{what} is empty (shape {shape}); it needs at least one row and one column."
+        raise ShapeError(message)
+
+
+def _check_data_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        message = f"X has {len(shape)} dimensions; it must be a table of samples x variables (2 dimensions)."
+        raise ShapeError(message)
+    _check_not_empty(shape, "X")
+    if shape[0] < 2:
+        message = f"X has {shape[0]} sample; a covariance needs at least 2. If X is a covariance matrix itself, pass it as it is."
+        raise TooFewSamplesError(message)
+
+
+def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
+    """Slices of rows holding about BLOCK_ENTRIES entries each."""
+    step = max(1, BLOCK_ENTRIES // max(1, n_columns))
+    return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
+
+
+def _check_finite(values: Array, what: str, names: tuple[str, ...] | None, *, sparse: Any = None) -> None:
+    table = values if values.ndim == 2 else values.reshape(-1, 1)
+    # A finite sum proves all entries finite in one pass; only when it fails are the entries looked at one by one.
+    with np.errstate(all="ignore"):
+        total = sum(float(np.abs(table[rows]).sum(dtype=np.float64)) for rows in row_blocks(*table.shape))
+    if np.isfinite(total):
+        return
+    count, first = 0, None
+    for rows in row_blocks(*table.shape):
+        where = np.argwhere(~np.isfinite(table[rows]))
+        count += len(where)
+        if first is None and len(where):
+            first = (rows.start + int(where[0][0]), int(where[0][1]))
+    if first is None:
+        message = f"{what} holds values so large that sums overflow; divide it by a constant first."
+        raise NonFiniteError(message)
+    if sparse is not None:
+        entry = sparse.tocoo()
+        first = (int(entry.row[~np.isfinite(entry.data)][0]), int(entry.col[~np.isfinite(entry.data)][0]))
+    raise NonFiniteError(non_finite_message(what, count, *first, names))
+
+
+def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
+    """The largest |A_ij - A_ji|, where it is, and the largest |A_ij|."""
+    worst, row, column, scale = 0.0, 0, 0, 0.0
+    with np.errstate(over="ignore"):
+        for rows in row_blocks(*values.shape):
+            block = values[rows]
+            scale = max(scale, float(np.abs(block).max()))
+            difference = np.abs(block - values[:, rows].T)
+            position = int(difference.argmax())
+            if difference.flat[position] > worst:
+                worst = float(difference.flat[position])
+                row, column = rows.start + position // values.shape[1], position % values.shape[1]
+    return worst, row, column, scale
+
+
+def _check_asymmetry(difference: float, row: int, column: int, scale: float, dtype: np.dtype[Any]) -> None:
+    if difference > ASYMMETRY_ALLOWED[str(dtype)] * scale:
+        message = (
+            f"the matrix is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ by {difference:.6g} "
+            f"(largest entry {scale:.6g}). Pass (A + A.T) / 2 if that is what you mean."
+        )
+        raise NotSymmetricError(message)
+
+
+def _check_not_zero(is_zero: bool) -> None:
+    if is_zero:
+        raise ZeroMatrixError("the matrix is zero: every sparse vector has value 0, so there is nothing to find.")
+
+
+def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> CheckedArray:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        message = f"the matrix has shape {matrix.shape}; it must be square. For data (samples x variables) pass covariance(X)."
+        raise ShapeError(message)
+    _check_not_empty(matrix.shape, "the matrix")
+    values = _real_sparse(matrix, "the matrix").tocsr()
+    if not values.has_canonical_format:
+        values = values.copy()  # summing duplicates works in place, and the caller's matrix is not ours to write
+        values.sum_duplicates()
+    _check_finite(values.data, "the matrix", names, sparse=values)
+    _check_not_zero(values.nnz == 0 or float(np.abs(values.data).max()) == 0.0)
+    difference = (values - values.T).tocoo()
+    worst = int(np.abs(difference.data).argmax()) if difference.nnz else 0
+    size = float(abs(difference.data[worst])) if difference.nnz else 0.0
+    if size > 0.0:
+        place = (int(difference.row[worst]), int(difference.col[worst]))
+        _check_asymmetry(size, *place, float(np.abs(values.data).max()), values.dtype)
+        values = ((values + values.T) * values.dtype.type(0.5)).tocsr()
+    return CheckedArray(values, "sparse", names, symmetrised=size > 0.0)

@@ -1,0 +1,41 @@
+"""The few loops where the program spends its life, compiled where possible.
+
+``from sparseigen import kernels`` and call ``kernels.combine_rows`` and the rest: the compiled version if the
+extension was built, otherwise its NumPy twin. ``SPARSEIGEN_KERNELS=numpy`` asks for the twins.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from types import ModuleType
+
+from sparseigen.errors import OptionError
+from sparseigen.kernels import numpy_reference
+
+
+def _choose() -> ModuleType:
+    wanted = os.environ.get("SPARSEIGEN_KERNELS", "")
+    if wanted not in ("", "compiled", "numpy"):
+        message = f"SPARSEIGEN_KERNELS={wanted!r} is not known. Allowed: 'compiled', 'numpy' (or unset)."
+        raise OptionError(message)
+    if wanted == "numpy":
+        return numpy_reference
+    if importlib.util.find_spec("sparseigen.kernels._compiled") is None:
+        if wanted == "compiled":
+            raise OptionError("SPARSEIGEN_KERNELS='compiled', but the extension is not built. Run: pip install .")
+        return numpy_reference
+    from sparseigen.kernels import compiled
+
+    return compiled
+
+
+active = _choose()
+
+combine_rows = active.combine_rows
+row_dots = active.row_dots
+sparse_combine_rows = active.sparse_combine_rows
+sparse_row_dots = active.sparse_row_dots
+largest_magnitudes = active.largest_magnitudes
+thread_count = active.thread_count
+set_thread_count = active.set_thread_count

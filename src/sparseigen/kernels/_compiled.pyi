@@ -1,0 +1,26 @@
+from typing import Any
+
+from numpy.typing import NDArray
+
+def combine_rows(matrix: NDArray[Any], rows: NDArray[Any], weights: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def row_dots(matrix: NDArray[Any], vector: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def sparse_combine_rows(
+    row_starts: NDArray[Any],
+    columns: NDArray[Any],
+    values: NDArray[Any],
+    rows: NDArray[Any],
+    weights: NDArray[Any],
+    out: NDArray[Any],
+    /,
+) -> None: ...
+def sparse_row_dots(
+    row_starts: NDArray[Any],
+    columns: NDArray[Any],
+    values: NDArray[Any],
+    vector: NDArray[Any],
+    out: NDArray[Any],
+    /,
+) -> None: ...
+def largest_magnitudes(values: NDArray[Any], nonnegative: bool, out: NDArray[Any], /) -> None: ...
+def thread_count() -> int: ...
+def set_thread_count(count: int, /) -> None: ...

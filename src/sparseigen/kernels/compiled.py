@@ -1,0 +1,64 @@
+"""The compiled kernels behind the same names and signatures as `numpy_reference`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.kernels import _compiled
+from sparseigen.kernels.numpy_reference import Indices, Vector
+
+NAME = "compiled"
+
+
+def combine_rows(matrix: NDArray[Any], rows: Indices, weights: Vector) -> Vector:
+    """``sum_f weights[f] * matrix[rows[f]]``, without gathering the rows."""
+    out = np.empty(matrix.shape[1], dtype=matrix.dtype)
+    _compiled.combine_rows(matrix, rows, _as(weights, matrix.dtype), out)
+    return out
+
+
+def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
+    """``matrix @ vector``, one row stream at a time."""
+    out = np.empty(matrix.shape[0], dtype=matrix.dtype)
+    _compiled.row_dots(matrix, _as(vector, matrix.dtype), out)
+    return out
+
+
+def sparse_combine_rows(
+    row_starts: NDArray[Any], columns: NDArray[Any], values: Vector, rows: Indices, weights: Vector, width: int
+) -> Vector:
+    """`combine_rows` for a matrix in compressed sparse rows."""
+    out = np.empty(width, dtype=values.dtype)
+    _compiled.sparse_combine_rows(row_starts, columns, values, rows, _as(weights, values.dtype), out)
+    return out
+
+
+def sparse_row_dots(row_starts: NDArray[Any], columns: NDArray[Any], values: Vector, vector: Vector) -> Vector:
+    """`row_dots` for a matrix in compressed sparse rows."""
+    out = np.empty(len(row_starts) - 1, dtype=values.dtype)
+    _compiled.sparse_row_dots(row_starts, columns, values, _as(vector, values.dtype), out)
+    return out
+
+
+def largest_magnitudes(values: Vector, count: int, *, nonnegative: bool = False) -> Indices:
+    """Indices of the ``count`` largest magnitudes, ascending; ties go to the lowest index."""
+    out = np.empty(min(count, values.size), dtype=np.int64)
+    _compiled.largest_magnitudes(np.ascontiguousarray(values), nonnegative, out)
+    return out
+
+
+def thread_count() -> int:
+    """How many threads the kernels may use."""
+    return int(_compiled.thread_count())
+
+
+def set_thread_count(count: int) -> None:
+    """Set the number of threads for this process; 0 restores the default."""
+    _compiled.set_thread_count(count)
+
+
+def _as(values: Vector, dtype: np.dtype[Any]) -> Vector:
+    return np.ascontiguousarray(values, dtype=dtype)

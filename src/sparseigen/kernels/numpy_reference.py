@@ -1,0 +1,74 @@
+"""The NumPy kernels: the truth the compiled and GPU twins are tested against.
+
+Data are stored with one row a variable (the transpose of samples x variables, C order), so that a variable's
+samples are contiguous. A product with a sparse vector is then `combine_rows` over the chosen variables, and the
+correlation of every variable with a score vector is `row_dots`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[Any]
+Indices = NDArray[np.int64]
+
+NAME = "numpy"
+
+
+def combine_rows(matrix: NDArray[Any], rows: Indices, weights: Vector) -> Vector:
+    """``sum_f weights[f] * matrix[rows[f]]``."""
+    product: Vector = weights @ matrix[rows]
+    return product
+
+
+def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
+    """``matrix @ vector``."""
+    product: Vector = matrix @ vector
+    return product
+
+
+def sparse_combine_rows(
+    row_starts: NDArray[Any], columns: NDArray[Any], values: Vector, rows: Indices, weights: Vector, width: int
+) -> Vector:
+    """`combine_rows` for a matrix in compressed sparse rows."""
+    lengths = (row_starts[rows + 1] - row_starts[rows]).astype(np.int64)
+    entries = np.repeat(row_starts[rows].astype(np.int64) - _offsets(lengths), lengths) + np.arange(lengths.sum())
+    products = np.repeat(weights, lengths) * values[entries]
+    return np.bincount(columns[entries], weights=products, minlength=width).astype(values.dtype)
+
+
+def sparse_row_dots(row_starts: NDArray[Any], columns: NDArray[Any], values: Vector, vector: Vector) -> Vector:
+    """`row_dots` for a matrix in compressed sparse rows."""
+    n_rows = len(row_starts) - 1
+    row_of_entry = np.repeat(np.arange(n_rows), np.diff(row_starts))
+    return np.bincount(row_of_entry, weights=values * vector[columns], minlength=n_rows).astype(values.dtype)
+
+
+def largest_magnitudes(values: Vector, count: int, *, nonnegative: bool = False) -> Indices:
+    """Indices of the ``count`` largest magnitudes, ascending; ties go to the lowest index.
+
+    With ``nonnegative`` negative entries count as zero. One partition and two scans: no sort.
+    """
+    if count >= values.size:
+        return np.arange(values.size, dtype=np.int64)
+    magnitudes = np.maximum(values, 0) if nonnegative else np.abs(values)
+    smallest_kept = np.partition(magnitudes, values.size - count)[values.size - count]
+    above = np.flatnonzero(magnitudes > smallest_kept)
+    ties = np.flatnonzero(magnitudes == smallest_kept)[: count - above.size]
+    return np.sort(np.concatenate([above, ties])).astype(np.int64)
+
+
+def thread_count() -> int:
+    """Threads of our own: the NumPy kernels have none (BLAS has its own)."""
+    return 1
+
+
+def set_thread_count(count: int) -> None:
+    """Accepted for the sake of the same interface; without effect here."""
+
+
+def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)

@@ -1,0 +1,115 @@
+"""From a caller's object to an operator: one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparseigen.errors import OptionError, UnsupportedOperatorError
+from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+from sparseigen.operators.data import DenseData
+from sparseigen.operators.dense import DenseSymmetric
+from sparseigen.operators.mapped_data import MappedData
+from sparseigen.operators.sparse import SparseSymmetric
+from sparseigen.operators.sparse_data import SparseData
+
+SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
+    "dense": DenseSymmetric,
+    "sparse": SparseSymmetric,
+}
+"""Layout of a symmetric matrix -> operator. A new operator is one file and one row here or below."""
+
+COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
+    "dense": DenseData,
+    "sparse": SparseData,
+    "mapped": MappedData,
+}
+"""Layout of data -> operator that stands for their covariance."""
+
+CONTRACT = ("size", "diagonal", "apply_support", "columns")
+"""What an object of the caller's must have to be used as an operator."""
+
+
+def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 1) -> Operator:
+    """Stand for the covariance matrix of data without forming it.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix, DataFrame (pandas or polars) or np.memmap of shape (n_samples, n_features)
+        The data. Never written to. Sparse data are not densified, memory maps stay on disk, frames keep their
+        column names. float32 data are multiplied in float32; values are accumulated in float64.
+    center : bool
+        Subtract each column's mean. Without it the second moment X'X / (n - ddof) is meant.
+    scale : bool
+        Divide each column by its standard deviation: the correlation matrix.
+    ddof : int
+        The divisor is n_samples - ddof.
+
+    Returns
+    -------
+    Operator
+        To be passed to `sparse_eigenvector` and every other function that takes a matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> X = np.random.default_rng(0).standard_normal((50, 8))
+    >>> operator = se.covariance(X)
+    >>> bool(np.allclose(operator.to_dense(), np.cov(X.T)))
+    True
+    """
+    for name, value in (("center", center), ("scale", scale)):
+        if not isinstance(value, (bool, np.bool_)):
+            message = f"{name}={value!r} must be True or False."
+            raise OptionError(message)
+    checked = check_data(X)
+    return COVARIANCE_OPERATORS[checked.layout](checked, center=bool(center), scale=bool(scale), ddof=ddof)
+
+
+def as_operator(matrix: Any) -> Operator:
+    """An operator from an operator, an object with the contract, or a symmetric matrix of any kind."""
+    if isinstance(matrix, Operator):
+        return matrix
+    if all(hasattr(matrix, name) for name in CONTRACT) and callable(getattr(matrix, "apply_support", None)):
+        return AdaptedOperator(matrix)
+    if isinstance(matrix, (str, bytes)) or callable(matrix):
+        message = (
+            f"expected a symmetric matrix or an operator, got {type(matrix).__name__}. Pass an array, a scipy sparse "
+            "matrix, a DataFrame, covariance(X), or an object with " + ", ".join(CONTRACT) + "."
+        )
+        raise UnsupportedOperatorError(message)
+    checked = check_symmetric(matrix)
+    return SYMMETRIC_OPERATORS[checked.layout](checked)
+
+
+class AdaptedOperator(Operator):
+    """An object of the caller's that has the contract's four members, with the rest filled in."""
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+        self.size = int(base.size)
+        self.dtype = np.dtype(getattr(base, "dtype", np.float64))
+        self.names = getattr(base, "names", None)
+        self.positive_semidefinite = getattr(base, "positive_semidefinite", None)
+
+    def _diagonal(self) -> Any:
+        return np.array(self.base.diagonal(), dtype=np.float64)
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """The object's own product."""
+        return np.asarray(self.base.apply_support(indices, weights))
+
+    def columns(self, indices: Indices) -> Matrix:
+        """The object's own columns."""
+        return np.asarray(self.base.columns(indices))
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """The object's own block product, or one product a column."""
+        if hasattr(self.base, "block_apply"):
+            return np.asarray(self.base.block_apply(block))
+        everything = np.arange(self.size, dtype=np.int64)
+        return np.column_stack([self.apply_support(everything, column) for column in block.T])

@@ -1,0 +1,157 @@
+"""What a solver may ask of a matrix: the operator contract.
+
+A solver never sees an array. It sees an operator that stands for a symmetric matrix A and can multiply it with a
+sparse vector, show columns and small blocks, and wrap itself (shifted, deflated, restricted) without a copy.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.errors import UnsupportedOperatorError
+
+Indices = NDArray[np.int64]
+Vector = NDArray[Any]
+Matrix = NDArray[Any]
+
+LARGEST_MATERIALISED = 4096
+"""No operator forms its p x p matrix above this size (128 MiB in float64)."""
+
+
+class PowerStep(NamedTuple):
+    """One product with a sparse vector, truncated.
+
+    ``indices`` and ``values`` are the k largest entries of A x, ``quadratic_form`` is x'Ax in float64.
+    """
+
+    indices: Indices
+    values: NDArray[np.float64]
+    quadratic_form: float
+
+
+class Operator(ABC):
+    """A symmetric matrix A of size p, seen through products.
+
+    Subclasses give ``size``, ``dtype``, ``_diagonal``, ``apply_support``, ``columns`` and ``block_apply``; the
+    rest follows. ``dtype`` is the precision of the products; values and objectives are float64 always.
+    """
+
+    size: int
+    dtype: np.dtype[Any] = np.dtype(np.float64)
+    names: tuple[str, ...] | None = None
+    positive_semidefinite: bool | None = None
+    """True or False where the construction proves it, None where it is not known."""
+
+    @abstractmethod
+    def _diagonal(self) -> NDArray[np.float64]:
+        """The diagonal of A, computed once by `diagonal`."""
+
+    @abstractmethod
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """The product A x with the sparse vector x that holds ``weights`` at ``indices``."""
+
+    @abstractmethod
+    def columns(self, indices: Indices) -> Matrix:
+        """The columns of A at ``indices``, shape (size, len(indices))."""
+
+    @abstractmethod
+    def block_apply(self, block: Matrix) -> Matrix:
+        """The product A V with a dense block V of shape (size, m), in one pass over the data."""
+
+    @cached_property
+    def _diagonal_once(self) -> NDArray[np.float64]:
+        diagonal = np.ascontiguousarray(self._diagonal(), dtype=np.float64)
+        diagonal.flags.writeable = False
+        return diagonal
+
+    def diagonal(self) -> NDArray[np.float64]:
+        """The diagonal of A in float64, read-only."""
+        return self._diagonal_once
+
+    def trace(self) -> float:
+        """The sum of the diagonal: the total variance of a covariance."""
+        return float(self.diagonal().sum())
+
+    def apply(self, vector: Vector) -> Vector:
+        """The product A v with a dense vector."""
+        product: Vector = self.block_apply(np.asarray(vector)[:, None])[:, 0]
+        return product
+
+    def power_step(
+        self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
+    ) -> PowerStep:
+        """Product and truncation in one, with the value of the vector that went in.
+
+        Ties are broken by lowest index. With ``nonnegative`` only positive entries are kept.
+        """
+        product = self.apply_support(indices, weights)
+        value = float(np.dot(np.asarray(weights, dtype=np.float64), product[indices].astype(np.float64)))
+        kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
+        values = product[kept].astype(np.float64)
+        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+
+    def apply_top(self, indices: Indices, weights: Vector, cardinality: int) -> tuple[Indices, NDArray[np.float64]]:
+        """The indices and values of the ``cardinality`` largest entries of A x."""
+        step = self.power_step(indices, weights, cardinality)
+        return step.indices, step.values
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """The principal submatrix of A at ``indices``, float64."""
+        return self.columns(indices)[indices].astype(np.float64)
+
+    def to_dense(self) -> NDArray[np.float64]:
+        """The whole matrix in float64, for sizes up to LARGEST_MATERIALISED.
+
+        Raises
+        ------
+        UnsupportedOperatorError
+            If the matrix is larger than that.
+        """
+        if self.size > LARGEST_MATERIALISED:
+            message = (
+                f"the {self.size} x {self.size} matrix would need {self.size**2 * 8 / 2**30:.1f} GiB; matrices are "
+                f"formed up to size {LARGEST_MATERIALISED} only. Choose a solver or bound that works from products."
+            )
+            raise UnsupportedOperatorError(message)
+        return self.submatrix(np.arange(self.size, dtype=np.int64))
+
+    def prepared_for(self, n_products: int) -> Operator:
+        """This operator, or the one that gives the same answers faster when many products are to come."""
+        return self
+
+    def shifted(self, shift: float) -> Operator:
+        """A + shift I."""
+        from sparseigen.operators.shifted import ShiftedOperator
+
+        return ShiftedOperator(self, shift=shift)
+
+    def negated(self) -> Operator:
+        """-A."""
+        from sparseigen.operators.shifted import ShiftedOperator
+
+        return ShiftedOperator(self, sign=-1.0)
+
+    def deflated(self, vector: Vector) -> Operator:
+        """(I - xx') A (I - xx') for a unit vector x: projection deflation."""
+        from sparseigen.operators.deflated import projection
+
+        return projection(self, vector)
+
+    def restricted(self, indices: Indices) -> Operator:
+        """The principal submatrix at ``indices`` as an operator."""
+        from sparseigen.operators.restricted import RestrictedOperator
+
+        return RestrictedOperator(self, indices)
+
+    def describe(self) -> dict[str, Any]:
+        """What a result's settings say of the matrix."""
+        return {"operator": type(self).__name__, "size": self.size, "dtype": str(self.dtype)}
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.size} x {self.size} {self.dtype}>"

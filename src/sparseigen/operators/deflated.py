@@ -1,0 +1,131 @@
+"""Deflation: A plus a low-rank change, never formed.
+
+Every deflation of the literature is A + U M U' with a few columns in U:
+
+========================  =========================  ======================
+projection                U = [x, Ax]                M = [[x'Ax, -1], [-1, 0]]
+Hotelling                 U = [x]                    M = [-x'Ax]
+Schur complement          U = [Ax]                   M = [-1 / x'Ax]
+========================  =========================  ======================
+
+L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sparseigen.errors import StartError
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+
+
+class LowRankUpdated(Operator):
+    """base + left middle left', with left of shape (size, r) and middle symmetric r x r."""
+
+    def __init__(
+        self,
+        base: Operator,
+        left: NDArray[np.float64],
+        middle: ArrayLike,
+        *,
+        positive_semidefinite: bool | None,
+    ) -> None:
+        self.base, self.left, self.middle = base, left, np.asarray(middle, dtype=np.float64)
+        self.size, self.dtype, self.names = base.size, base.dtype, base.names
+        self.positive_semidefinite = positive_semidefinite
+
+    def _change(self, indices: Indices) -> NDArray[np.float64]:
+        """The rows of left middle' at indices."""
+        rows: NDArray[np.float64] = self.left[indices] @ self.middle
+        return rows
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        changed: NDArray[np.float64] = self.base.diagonal() + np.einsum("ij,ij->i", self.left @ self.middle, self.left)
+        # Rounding can leave a tiny negative number where a positive semidefinite matrix has a zero.
+        return np.maximum(changed, 0.0) if self.positive_semidefinite else changed
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """The base's product plus r multiples of dense vectors."""
+        product = self.base.apply_support(indices, weights)
+        change = self.left @ (np.asarray(weights, dtype=np.float64) @ self._change(indices))
+        return (product + change).astype(self.dtype, copy=False)
+
+    def columns(self, indices: Indices) -> Matrix:
+        """The base's columns plus a rank-r block."""
+        return (self.base.columns(indices) + self.left @ self._change(indices).T).astype(self.dtype, copy=False)
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """The base's submatrix plus a rank-r block."""
+        block = self.base.submatrix(indices) + self._change(indices) @ self.left[indices].T
+        symmetric: NDArray[np.float64] = 0.5 * (block + block.T)
+        return symmetric
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """The base's product plus the rank-r part."""
+        change = self.left @ (self.middle @ (self.left.T @ block))
+        return (self.base.block_apply(block) + change).astype(self.dtype, copy=False)
+
+    def prepared_for(self, n_products: int) -> Operator:
+        """Prepare the base."""
+        base = self.base.prepared_for(n_products)
+        return LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
+
+    def describe(self) -> dict[str, object]:
+        """What the base says, and the rank of the change."""
+        return self.base.describe() | {"deflation_rank": int(self.left.shape[1])}
+
+
+def _updated(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *, keeps_psd: bool) -> LowRankUpdated:
+    """One more low-rank change; a second one joins the first in one wrapper."""
+    psd = operator.positive_semidefinite if keeps_psd else None
+    if not isinstance(operator, LowRankUpdated):
+        return LowRankUpdated(operator, left, middle, positive_semidefinite=psd)
+    first, second = operator.middle, np.asarray(middle, dtype=np.float64)
+    joined = np.zeros((len(first) + len(second),) * 2)
+    joined[: len(first), : len(first)] = first
+    joined[len(first) :, len(first) :] = second
+    return LowRankUpdated(operator.base, np.hstack([operator.left, left]), joined, positive_semidefinite=psd)
+
+
+def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """x as a float64 unit vector, A x, and x'Ax."""
+    x = np.asarray(vector, dtype=np.float64)
+    norm = float(np.linalg.norm(x))
+    if x.shape != (operator.size,) or not norm > 0.0:
+        message = f"deflation needs a non-zero vector of length {operator.size}, got shape {x.shape}, norm {norm}."
+        raise StartError(message)
+    x = x / norm
+    support = np.flatnonzero(x)
+    product = np.asarray(operator.apply_support(support, x[support]), dtype=np.float64)
+    return x, product, float(x @ product)
+
+
+def projection(operator: Operator, vector: Vector) -> Operator:
+    """(I - xx') A (I - xx'): the paper's choice. Stays positive semidefinite and orthogonal to x."""
+    x, product, value = _product(operator, vector)
+    return _updated(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
+
+
+def hotelling(operator: Operator, vector: Vector) -> Operator:
+    """A - (x'Ax) xx'. For a vector that is no eigenvector the result can be indefinite."""
+    x, _, value = _product(operator, vector)
+    return _updated(operator, x[:, None], [[-value]], keeps_psd=False)
+
+
+def schur_complement(operator: Operator, vector: Vector) -> Operator:
+    """A - (Ax)(Ax)' / x'Ax: the covariance given the component. Stays positive semidefinite."""
+    _, product, value = _product(operator, vector)
+    if value <= 0.0:
+        return operator  # the component carries no variance: there is nothing to condition on
+    return _updated(operator, product[:, None], [[-1.0 / value]], keeps_psd=True)
+
+
+DEFLATIONS: dict[str, Callable[[Operator, Vector], Operator]] = {
+    "projection": projection,
+    "hotelling": hotelling,
+    "schur": schur_complement,
+}
+"""Deflations by name. A new one is a function here and a row in this table."""

@@ -1,0 +1,49 @@
+"""A dense symmetric matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.inputs.arrays import CheckedArray
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+
+
+class DenseSymmetric(Operator):
+    """A dense symmetric matrix, kept as the caller gave it: no copy, never written to."""
+
+    def __init__(self, matrix: CheckedArray, *, positive_semidefinite: bool | None = None) -> None:
+        self.matrix = matrix.values
+        self.size = self.matrix.shape[0]
+        self.dtype = self.matrix.dtype
+        self.names = matrix.names
+        self.symmetrised = matrix.symmetrised
+        self.positive_semidefinite = positive_semidefinite
+        if positive_semidefinite is None and float(self.diagonal().min()) < 0.0:
+            self.positive_semidefinite = False
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        return self.matrix.diagonal().astype(np.float64)
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """Sum of k rows: the matrix is symmetric, and rows are contiguous."""
+        return kernels.combine_rows(self.matrix, indices, weights.astype(self.dtype, copy=False))
+
+    def columns(self, indices: Indices) -> Matrix:
+        """A[:, indices], read as rows."""
+        selected: Matrix = self.matrix[indices].T
+        return selected
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """A[indices, indices] in float64."""
+        return self.matrix[np.ix_(indices, indices)].astype(np.float64)
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """A V by one matrix product."""
+        product: Matrix = self.matrix @ block.astype(self.dtype, copy=False)
+        return product
+
+    def describe(self) -> dict[str, object]:
+        """Adds whether rounding-level asymmetry was averaged away."""
+        return super().describe() | {"symmetrised": self.symmetrised}

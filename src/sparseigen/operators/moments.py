@@ -1,0 +1,48 @@
+"""Means, scales and the checks that every covariance operator shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.errors import ConstantColumnError, NonFiniteError, OptionError, ZeroMatrixError
+from sparseigen.inputs.arrays import label
+
+
+def degrees_of_freedom(n_samples: int, ddof: int) -> int:
+    """n - ddof, the divisor of the covariance."""
+    if isinstance(ddof, bool) or not isinstance(ddof, (int, np.integer)) or ddof < 0:
+        message = f"ddof={ddof!r} must be a whole number >= 0 (1 for the unbiased covariance, 0 for the mean)."
+        raise OptionError(message)
+    if n_samples - ddof < 1:
+        message = f"ddof={ddof} leaves no degrees of freedom with {n_samples} samples; it must be below {n_samples}."
+        raise OptionError(message)
+    return n_samples - int(ddof)
+
+
+def scales(variances: NDArray[np.float64], means: NDArray[np.float64], names: Sequence[str] | None) -> NDArray[np.float64]:
+    """Standard deviations, refusing columns that have none.
+
+    A column whose deviation is at rounding level of its mean counts as constant.
+    """
+    deviations = np.sqrt(variances)
+    constant = np.flatnonzero(deviations <= 1e-14 * np.abs(means))
+    if constant.size:
+        message = (
+            f"{constant.size} {'column is' if constant.size == 1 else 'columns are'} constant, the first is "
+            f"{label(int(constant[0]), names)}; scale=True divides by the standard deviation. "
+            "Drop those columns (for example with sklearn.feature_selection.VarianceThreshold) or use scale=False."
+        )
+        raise ConstantColumnError(message)
+    return deviations
+
+
+def check_variances(variances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The variances, if they are finite and not all zero."""
+    if not np.isfinite(variances).all():
+        raise NonFiniteError("the data hold values so large that their squares overflow; divide X by a constant first.")
+    if not variances.any():
+        raise ZeroMatrixError("all columns are constant: the covariance is zero, so there is nothing to find.")
+    return variances

@@ -1,0 +1,50 @@
+"""A principal submatrix as an operator: the caller's candidates, without copying."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+
+
+class RestrictedOperator(Operator):
+    """A[candidates, candidates]; indices given and returned count within the candidates."""
+
+    def __init__(self, base: Operator, candidates: Indices) -> None:
+        self.base, self.candidates = base, candidates
+        self.size, self.dtype = len(candidates), base.dtype
+        self.names = None if base.names is None else tuple(base.names[i] for i in candidates)
+        self.positive_semidefinite = base.positive_semidefinite or None
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        return self.base.diagonal()[self.candidates]
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """The base's product, read at the candidates."""
+        product: Vector = self.base.apply_support(self.candidates[indices], weights)[self.candidates]
+        return product
+
+    def columns(self, indices: Indices) -> Matrix:
+        """The base's columns, read at the candidates."""
+        columns: Matrix = self.base.columns(self.candidates[indices])[self.candidates]
+        return columns
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """The base's submatrix."""
+        return self.base.submatrix(self.candidates[indices])
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """The base's product with the block laid out over the candidates."""
+        spread = np.zeros((self.base.size, block.shape[1]), dtype=block.dtype)
+        spread[self.candidates] = block
+        product: Matrix = self.base.block_apply(spread)[self.candidates]
+        return product
+
+    def prepared_for(self, n_products: int) -> Operator:
+        """Prepare the base."""
+        return RestrictedOperator(self.base.prepared_for(n_products), self.candidates)
+
+    def describe(self) -> dict[str, object]:
+        """What the base says, and how many candidates there are."""
+        return self.base.describe() | {"candidates": self.size}

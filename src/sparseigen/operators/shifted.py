@@ -1,0 +1,54 @@
+"""sign * A + shift * I, without touching A."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+
+
+class ShiftedOperator(Operator):
+    """sign * A + shift * I: the paper's remark for indefinite matrices, and the smallest sparse eigenvalue."""
+
+    def __init__(self, base: Operator, *, sign: float = 1.0, shift: float = 0.0) -> None:
+        self.base, self.sign, self.shift = base, float(sign), float(shift)
+        self.size, self.dtype, self.names = base.size, base.dtype, base.names
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        return self.sign * self.base.diagonal() + self.shift
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """The base's product, plus the shift on the support."""
+        product = self.sign * self.base.apply_support(indices, weights).astype(self.dtype, copy=False)
+        product[indices] += (self.shift * weights).astype(self.dtype, copy=False)
+        return product.astype(self.dtype, copy=False)
+
+    def columns(self, indices: Indices) -> Matrix:
+        """The base's columns with the shift on the diagonal."""
+        columns = np.array(self.sign * self.base.columns(indices))
+        columns[indices, np.arange(len(indices))] += self.shift
+        return columns.astype(self.dtype, copy=False)
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """The base's submatrix with the shift on the diagonal."""
+        block: NDArray[np.float64] = self.sign * self.base.submatrix(indices)
+        block[np.diag_indices(len(indices))] += self.shift
+        return block
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """The base's product plus shift times the block."""
+        product: Matrix = self.sign * self.base.block_apply(block) + self.shift * block
+        return product.astype(self.dtype, copy=False)
+
+    def shifted(self, shift: float) -> Operator:
+        """Another shift on top, in the same wrapper."""
+        return ShiftedOperator(self.base, sign=self.sign, shift=self.shift + shift)
+
+    def negated(self) -> Operator:
+        """The negative, in the same wrapper."""
+        return ShiftedOperator(self.base, sign=-self.sign, shift=-self.shift)
+
+    def prepared_for(self, n_products: int) -> Operator:
+        """Prepare the base."""
+        return ShiftedOperator(self.base.prepared_for(n_products), sign=self.sign, shift=self.shift)

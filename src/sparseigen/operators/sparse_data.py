@@ -1,0 +1,103 @@
+"""The covariance of sparse data, centred and scaled without ever being densified."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.inputs.arrays import CheckedArray, row_blocks
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, scales
+
+
+class SparseData(Operator):
+    """A = D'D / (n - ddof) with D = (X - 1 means') / deviations and X sparse.
+
+    X is kept by columns (one sparse row a variable). Centring costs nothing in the second half of a product,
+    because centred scores sum to zero; only their rounding error is subtracted.
+    """
+
+    positive_semidefinite = True
+
+    def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
+        by_column = data.values.tocsc()
+        if not by_column.has_canonical_format:
+            by_column = by_column.copy()  # summing duplicates works in place, and the caller's matrix is not ours
+            by_column.sum_duplicates()
+        self.variables = by_column.T  # compressed rows, one a variable, sharing the memory of by_column
+        self.size, self.n_samples = self.variables.shape
+        self.dtype = self.variables.dtype
+        self.names = data.names
+        self.divisor = degrees_of_freedom(self.n_samples, ddof)
+        self.center, self.scale = center, scale
+        sums = np.asarray(self.variables.sum(axis=1, dtype=np.float64)).ravel()
+        self.means = sums / self.n_samples if center else np.zeros(self.size)
+        self.deviations = np.ones(self.size)
+        variances = check_variances(self._diagonal())
+        if scale:
+            self.deviations = scales(variances, self.means, self.names)
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.
+        starts = self.variables.indptr
+        filled = np.diff(starts)
+        with np.errstate(over="ignore"):
+            deviations = self.variables.data.astype(np.float64) - np.repeat(self.means, filled)
+            squares = np.bincount(np.repeat(np.arange(self.size), filled), weights=deviations**2, minlength=self.size)
+            squares += (self.n_samples - filled) * self.means**2
+        return np.asarray(squares / (self.divisor * self.deviations**2))
+
+    def _scores(self, indices: Indices, weights: Vector) -> NDArray[np.float64]:
+        data = self.variables
+        scaled = np.asarray(weights, dtype=np.float64) / self.deviations[indices]
+        raw = kernels.sparse_combine_rows(
+            data.indptr, data.indices, data.data, indices, scaled.astype(self.dtype, copy=False), self.n_samples
+        )
+        return raw.astype(np.float64, copy=False) - float(self.means[indices] @ scaled)
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """Centred scores of the k variables, then every variable's product with them."""
+        scores = self._scores(indices, weights) / self.divisor
+        data = self.variables
+        raw = kernels.sparse_row_dots(data.indptr, data.indices, data.data, scores.astype(self.dtype, copy=False))
+        product: Vector = (raw - self.means * scores.sum()) / self.deviations
+        return product.astype(self.dtype, copy=False)
+
+    def _centred(self, indices: Indices, samples: slice) -> NDArray[np.float64]:
+        """Some samples of some variables, dense, centred and scaled: shape (len(indices), samples)."""
+        block = self.variables[indices][:, samples].toarray().astype(np.float64)
+        centred: NDArray[np.float64] = (block - self.means[indices, None]) / self.deviations[indices, None]
+        return centred
+
+    def columns(self, indices: Indices) -> Matrix:
+        """A[:, indices]; only the k chosen variables are ever dense, a block of samples at a time."""
+        out = np.zeros((self.size, len(indices)))
+        for samples in row_blocks(self.n_samples, len(indices)):
+            block = self._centred(indices, samples)
+            out += self.variables[:, samples] @ block.T - self.means[:, None] * block.sum(axis=1)
+        return (out / (self.divisor * self.deviations[:, None])).astype(self.dtype, copy=False)
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """A[indices, indices], accumulated in float64 over blocks of samples."""
+        out = np.zeros((len(indices), len(indices)))
+        for samples in row_blocks(self.n_samples, len(indices)):
+            block = self._centred(indices, samples)
+            out += block @ block.T
+        return out / self.divisor
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """A V by two sparse products."""
+        scaled = block.astype(np.float64, copy=False) / self.deviations[:, None]
+        scores = self.variables.T @ scaled - self.means @ scaled
+        product = self.variables @ scores - self.means[:, None] * scores.sum(axis=0)
+        return (product / (self.divisor * self.deviations[:, None])).astype(self.dtype, copy=False)
+
+    def describe(self) -> dict[str, object]:
+        """Adds the number of samples, the stored entries and what was done to the columns."""
+        return super().describe() | {
+            "n_samples": self.n_samples,
+            "nonzeros": int(self.variables.nnz),
+            "center": self.center,
+            "scale": self.scale,
+        }

@@ -1,0 +1,6 @@
+"""Every answer type. Frozen: an answer does not change after it was given."""
+
+from sparseigen.results.certificate import Certificate
+from sparseigen.results.eigenvector import SparseEigResult, StopReason
+
+__all__ = ["Certificate", "SparseEigResult", "StopReason"]

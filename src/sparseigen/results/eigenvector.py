@@ -1,0 +1,122 @@
+"""The answer to 'which k variables carry the most variance?'."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.results.certificate import Certificate
+
+
+class StopReason(StrEnum):
+    """Why a solver's loop ended. It never claims optimality; only a certificate does."""
+
+    VALUE_STALLED = "value_stalled"
+    FIXED_POINT = "fixed_point"
+    ITERATION_LIMIT = "iteration_limit"
+    COMPLETED = "completed"
+    INTERRUPTED = "interrupted"
+    OPTIMAL = "optimal"
+    GAP = "gap"
+    TIME_LIMIT = "time_limit"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SparseEigResult:
+    """A sparse unit vector, its value, and how far that value can be from the optimum.
+
+    Attributes
+    ----------
+    vector : ndarray of shape (n_features,)
+        Unit vector with at most ``cardinality`` non-zeros, read-only. Its entry of largest magnitude is positive.
+    value : float
+        The quadratic form x'Ax of that vector.
+    cardinality : int
+        The number of non-zeros that was asked for (*k*).
+    stop_reason : StopReason
+        Why the solver stopped.
+    n_iterations : int
+        Iterations of the run that gave the answer.
+    history : ndarray
+        Objective values of that run, from its start on, read-only.
+    certificate : Certificate or None
+        The proven bracket; None prints as 'uncertified'.
+    solver : str
+        Name of the method.
+    settings : mapping
+        Everything that was chosen, by the caller or by the solver: start, polish, shift, limits reached.
+    seconds : float
+        Wall-clock time of the solve, without the certificate.
+    names : tuple of str or None
+        The caller's variable names.
+    """
+
+    vector: NDArray[np.float64]
+    value: float
+    cardinality: int
+    stop_reason: StopReason
+    n_iterations: int
+    history: NDArray[np.float64]
+    certificate: Certificate | None
+    solver: str
+    settings: Mapping[str, Any]
+    seconds: float
+    names: tuple[str, ...] | None = field(default=None)
+
+    @property
+    def support(self) -> NDArray[np.int64]:
+        """Indices of the non-zero entries, ascending."""
+        return np.flatnonzero(self.vector).astype(np.int64)
+
+    @property
+    def loadings(self) -> dict[str, float]:
+        """Variable name to loading, largest magnitude first; unnamed variables are called ``x0``, ``x1``, ..."""
+        support = self.support
+        order = support[np.argsort(-np.abs(self.vector[support]), kind="stable")]
+        return {self.name_of(int(i)): float(self.vector[i]) for i in order}
+
+    def name_of(self, index: int) -> str:
+        """The name of one variable."""
+        return self.names[index] if self.names is not None else f"x{index}"
+
+    def __repr__(self) -> str:
+        proof = "uncertified" if self.certificate is None else str(self.certificate)
+        return (
+            f"SparseEigResult(value={self.value:.6g}, cardinality={self.cardinality}, "
+            f"{self.stop_reason.value} after {self.n_iterations}, {proof})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td style='text-align:right'>{weight:+.4f}</td></tr>"
+            for name, weight in self.loadings.items()
+        )
+        return (
+            f"<p>{html.escape(repr(self))}</p>"
+            f"<table><thead><tr><th>variable</th><th>loading</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values, ready for JSON: the one source of every written form of a result."""
+        support = self.support
+        return {
+            "value": self.value,
+            "cardinality": self.cardinality,
+            "support": support.tolist(),
+            "loadings": self.vector[support].tolist(),
+            "names": None if self.names is None else [self.names[i] for i in support],
+            "n_features": int(self.vector.size),
+            "stop_reason": self.stop_reason.value,
+            "n_iterations": self.n_iterations,
+            "history": self.history.tolist(),
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "solver": self.solver,
+            "settings": dict(self.settings),
+            "seconds": self.seconds,
+        }

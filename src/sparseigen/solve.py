@@ -1,0 +1,260 @@
+"""The way through the house: input -> operator -> solver -> certificate -> result."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.certificates import certify as certify_value
+from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted
+from sparseigen.inputs.arguments import (
+    check_candidates,
+    check_cardinality,
+    check_choice,
+    check_count,
+    check_rng,
+    check_start_vector,
+    check_tolerance,
+)
+from sparseigen.operators import Operator, as_operator
+from sparseigen.operators.contract import Indices
+from sparseigen.results import Certificate, SparseEigResult, StopReason
+from sparseigen.solvers import SolverOptions, SolverOutcome, check_solver
+from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
+from sparseigen.solvers.starts import STARTS
+from sparseigen.solvers.swapping import recomputed_value
+from sparseigen.solvers.truncated_power import POLISHES
+
+
+def sparse_eigenvector(
+    A: Any,
+    cardinality: int,
+    *,
+    which: str = "largest",
+    method: str = "tpower",
+    start: Any = "auto",
+    polish: str | None = "swap",
+    nonnegative: bool = False,
+    candidates: Any = None,
+    rtol: float = 1e-7,
+    atol: float = 0.0,
+    max_iterations: int = 1000,
+    certify: bool = True,
+    rng: Any = None,
+    on_iteration: OnIteration | None = None,
+) -> SparseEigResult:
+    """Find the unit vector with at most k non-zeros that makes x'Ax largest (or smallest).
+
+    Parameters
+    ----------
+    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+        A symmetric matrix. For data pass ``covariance(X)``.
+    cardinality : int
+        Number of non-zeros allowed (*k* of the paper).
+    which : {"largest", "smallest"}
+        Which end of the spectrum.
+    method : str
+        The solver, a name in the table of methods.
+    start : {"auto", "max-variance", "top-k-variance", "warm", "backward", "columns", "random"} or array
+        Where to start. "max-variance" is the paper's; "auto" tries that and about fifteen others.
+    polish : {"swap", "solve", None}
+        What to do with the answer of the power method: exchange variables while the value rises, only solve
+        exactly on the support found, or nothing. ``start="max-variance", polish=None`` is Algorithm 1 of the
+        paper, iterate by iterate.
+    nonnegative : bool
+        Only loadings >= 0.
+    candidates : array of indices or names, or boolean mask, optional
+        The only variables that may be chosen.
+    rtol, atol : float
+        Stop when the objective changes by at most ``max(atol, rtol * |value|)``. The paper's rule is
+        ``rtol=0, atol=1e-4``.
+    max_iterations : int
+        Limit for each run.
+    certify : bool
+        Prove a bound on how far the value can be from the optimum.
+    rng : None, int or numpy.random.Generator
+        For ``start="random"``; None is seed 0.
+    on_iteration : callable, optional
+        Called as ``on_iteration(iteration, vector, value)``; `progress_bar` makes one.
+
+    Returns
+    -------
+    SparseEigResult
+
+    Raises
+    ------
+    SolveInterrupted
+        On Ctrl-C; a KeyboardInterrupt whose ``result`` is the best answer so far.
+
+    References
+    ----------
+    X.-T. Yuan and T. Zhang, "Truncated Power Method for Sparse Eigenvalue Problems", JMLR 14 (2013), 899-925.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> pitprops = se.datasets.load_pitprops()
+    >>> result = se.sparse_eigenvector(pitprops.frame(), cardinality=5)
+    >>> round(result.value, 6)
+    3.406155
+    >>> [pitprops.names[i] for i in result.support]
+    ['topdiam', 'length', 'ringbut', 'bowdist', 'whorls']
+    """
+    operator = as_operator(A)
+    allowed = check_candidates(candidates, operator.size, operator.names)
+    problem = operator if allowed is None else operator.restricted(allowed)
+    of = "variables" if allowed is None else "candidates"
+    cardinality = check_cardinality(cardinality, problem.size, of=of)
+    check_choice(which, ("largest", "smallest"), "which")
+    spec = check_solver(method, problem, nonnegative=bool(nonnegative))
+    searched = problem if which == "largest" else _negated(problem)
+    progress = Progress(problem.size, _spreading(on_iteration, allowed, operator.size))
+    progress.value_of = float if which == "largest" else float.__neg__
+    options = SolverOptions(
+        start=_check_start(start, operator.size, allowed),
+        polish=check_choice(polish, POLISHES, "polish"),
+        nonnegative=_check_flag(nonnegative, "nonnegative"),
+        rtol=check_tolerance(rtol, "rtol"),
+        atol=check_tolerance(atol, "atol"),
+        max_iterations=check_count(max_iterations, "max_iterations"),
+        rng=check_rng(rng),
+        progress=progress,
+    )
+    certify = _check_flag(certify, "certify")
+    request = _Request(operator, problem, searched, allowed, cardinality, which, method, options)
+    began = time.perf_counter()
+    try:
+        outcome = spec.solve(searched, cardinality, options)
+    except KeyboardInterrupt:
+        raise SolveInterrupted(request.best_so_far(time.perf_counter() - began)) from None
+    result = request.result(outcome, time.perf_counter() - began)
+    if outcome.stop_reason is StopReason.ITERATION_LIMIT:
+        message = (
+            f"stopped at max_iterations={max_iterations} before the objective settled; the answer is valid but may "
+            "improve. Raise max_iterations, or use polish='swap'."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    return replace(result, certificate=request.certificate(result)) if certify else result
+
+
+class _Request:
+    """One call of `sparse_eigenvector`: what is needed to turn a solver's outcome into the caller's answer."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        problem: Operator,
+        searched: Operator,
+        allowed: Indices | None,
+        cardinality: int,
+        which: str,
+        method: str,
+        options: SolverOptions,
+    ) -> None:
+        self.operator, self.problem, self.searched = operator, problem, searched
+        self.allowed, self.cardinality, self.which, self.method = allowed, cardinality, which, method
+        self.options = options
+
+    def result(self, outcome: SolverOutcome, seconds: float) -> SparseEigResult:
+        sign = 1.0 if self.which == "largest" else -1.0
+        vector = _signed(self._in_full(outcome.vector), nonnegative=self.options.nonnegative)
+        history = sign * np.asarray(outcome.history, dtype=np.float64)
+        vector.flags.writeable = history.flags.writeable = False
+        return SparseEigResult(
+            vector=vector,
+            value=sign * outcome.value,
+            cardinality=self.cardinality,
+            stop_reason=outcome.stop_reason,
+            n_iterations=outcome.n_iterations,
+            history=history,
+            certificate=None,
+            solver=self.method,
+            settings=self._settings() | outcome.settings,
+            seconds=seconds,
+            names=self.operator.names,
+        )
+
+    def certificate(self, result: SparseEigResult) -> Certificate:
+        sign = 1.0 if self.which == "largest" else -1.0
+        found = certify_value(self.searched, self.cardinality, sign * result.value)
+        if self.which == "largest":
+            return found
+        return Certificate(-found.upper_bound, -found.lower_bound, found.method)
+
+    def best_so_far(self, seconds: float) -> SparseEigResult | None:
+        progress = self.options.progress
+        if progress.best is None:
+            return None
+        value = recomputed_value(self.searched, progress.best)
+        iterations = progress.iterations
+        return self.result(SolverOutcome(progress.best, value, StopReason.INTERRUPTED, iterations, [value]), seconds)
+
+    def _in_full(self, vector: SparseVector) -> NDArray[np.float64]:
+        within = vector.spread(self.problem.size)
+        if self.allowed is None:
+            return within
+        full = np.zeros(self.operator.size)
+        full[self.allowed] = within
+        return full
+
+    def _settings(self) -> dict[str, Any]:
+        options = self.options
+        return self.problem.describe() | {
+            "which": self.which,
+            "method": self.method,
+            "polish": options.polish,
+            "nonnegative": options.nonnegative,
+            "rtol": options.rtol,
+            "atol": options.atol,
+            "max_iterations": options.max_iterations,
+        }
+
+
+def _negated(operator: Operator) -> Operator:
+    negated = operator.negated()
+    if operator.positive_semidefinite:
+        negated.positive_semidefinite = False
+    return negated
+
+
+def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
+    if isinstance(start, str):
+        return check_choice(start, STARTS, "start")
+    vector = check_start_vector(start, size)
+    if allowed is None:
+        return vector
+    within = vector[allowed]
+    if not within.any():
+        raise OptionError("start is zero on all candidates; give a start with weight on them, or start='auto'.")
+    return within
+
+
+def _check_flag(value: Any, name: str) -> bool:
+    if not isinstance(value, (bool, np.bool_)):
+        message = f"{name}={value!r} must be True or False."
+        raise OptionError(message)
+    return bool(value)
+
+
+def _spreading(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
+    """The caller's callback, seeing vectors of full length even when the search runs over candidates."""
+    if on_iteration is None or allowed is None:
+        return on_iteration
+
+    def spread(iteration: int, vector: NDArray[np.float64], value: float) -> None:
+        full = np.zeros(size)
+        full[allowed] = vector
+        on_iteration(iteration, full, value)
+
+    return spread
+
+
+def _signed(vector: NDArray[np.float64], *, nonnegative: bool) -> NDArray[np.float64]:
+    """The vector with its entry of largest magnitude positive, so that signs are reproducible."""
+    leading = vector[int(np.abs(vector).argmax())]
+    return vector if nonnegative or leading >= 0.0 else -vector

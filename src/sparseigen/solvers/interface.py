@@ -1,0 +1,101 @@
+"""What every solver takes and returns, and how progress leaves it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.operators.contract import Indices, Operator
+from sparseigen.results import StopReason
+
+OnIteration = Callable[[int, NDArray[np.float64], float], None]
+Weights = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SparseVector:
+    """A unit vector by its non-zeros: ``weights`` at ``indices`` (ascending)."""
+
+    indices: Indices
+    weights: Weights
+
+    def spread(self, size: int) -> Weights:
+        """The vector of full length."""
+        full = np.zeros(size)
+        full[self.indices] = self.weights
+        return full
+
+
+@dataclass
+class Progress:
+    """Counts iterations over all runs of a solve, calls the caller back, and remembers the best answer so far.
+
+    The memory is what makes Ctrl-C harmless: whatever was best when it came is still here.
+    """
+
+    size: int
+    on_iteration: OnIteration | None = None
+    value_of: Callable[[float], float] = float
+    iterations: int = 0
+    best: SparseVector | None = None
+    best_value: float = -np.inf
+
+    def report(self, vector: SparseVector, value: float) -> None:
+        """One more iteration ended with this vector and value."""
+        self.iterations += 1
+        if value > self.best_value:
+            self.best, self.best_value = vector, value
+        if self.on_iteration is not None:
+            self.on_iteration(self.iterations, vector.spread(self.size), self.value_of(value))
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """The caller's wishes, checked."""
+
+    start: str | NDArray[np.float64] = "auto"
+    polish: str | None = "swap"
+    nonnegative: bool = False
+    rtol: float = 1e-7
+    atol: float = 0.0
+    max_iterations: int = 1000
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    progress: Progress = field(default_factory=lambda: Progress(0))
+    extra: dict[str, Any] = field(default_factory=dict)
+    """Parameters of one method alone (for example ``gamma``), by name."""
+
+    def stalled(self, value: float, previous: float) -> bool:
+        """The paper's stop rule: the objective moved by no more than the tolerance."""
+        return abs(value - previous) <= max(self.atol, self.rtol * abs(value))
+
+
+@dataclass(frozen=True)
+class SolverOutcome:
+    """A solver's answer, before it becomes a result with names and a certificate."""
+
+    vector: SparseVector
+    value: float
+    stop_reason: StopReason
+    n_iterations: int
+    history: list[float]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+Solver = Callable[[Operator, int, SolverOptions], SolverOutcome]
+
+
+@dataclass(frozen=True)
+class SolverSpec:
+    """A solver and what it needs of an operator and of the caller."""
+
+    solve: Solver
+    needs: tuple[str, ...] = ("power_step", "submatrix")
+    supports_nonnegative: bool = False
+    needs_psd: bool = False
+    """Whether the method is defined for covariance (positive semidefinite) matrices only."""
+    parameters: tuple[str, ...] = ()
+    """Names of the method's own parameters."""

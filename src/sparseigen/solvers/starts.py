@@ -1,0 +1,176 @@
+"""Where the truncated power method starts.
+
+Each start is a function ``(operator, cardinality, options) -> list of (label, SparseVector)``. A new one is a
+function here and a row in STARTS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.errors import StartError
+from sparseigen.inputs.arguments import check_start_vector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator
+from sparseigen.solvers.elimination import eliminate
+from sparseigen.solvers.interface import SolverOptions, SparseVector
+from sparseigen.solvers.support import best_on_support
+
+Start = tuple[str, SparseVector]
+
+COLUMN_STARTS = 10
+"""Columns of largest top-k energy that `columns` and `auto` start from."""
+COLUMN_POOL = 256
+"""Columns whose energy is computed when all of them would be too many."""
+
+
+def max_variance(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """The variable of largest diagonal entry (the paper's scheme 1); of equal ones the lowest index.
+
+    Variables whose whole column is zero are passed over: the power method cannot leave them.
+    """
+    diagonal = operator.diagonal()
+    tied = np.flatnonzero(diagonal == diagonal.max())
+    one = np.ones(1)
+    for index in tied:
+        position = np.array([index], dtype=np.int64)
+        if diagonal[index] != 0.0 or operator.apply_support(position, one).any():
+            return [("max-variance", SparseVector(position, one))]
+    raise StartError("the variables of largest diagonal entry have zero columns; use start='auto' or start='columns'.")
+
+
+def top_k_variance(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """The normalised indicator of the k largest diagonal entries (the paper's scheme 1, second form)."""
+    diagonal = operator.diagonal()
+    largest = kernels.largest_magnitudes(diagonal - diagonal.min(), cardinality)
+    return [("top-k-variance", SparseVector(largest, np.full(len(largest), len(largest) ** -0.5)))]
+
+
+def warm(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """A decreasing schedule of cardinalities, each started from the last (the paper's scheme 2).
+
+    From p downwards, halving, a few iterations each.
+    """
+    vector = max_variance(operator, cardinality, options)[0][1]
+    width = operator.size
+    while width > cardinality:
+        for _ in range(5):
+            step = operator.power_step(vector.indices, vector.weights, width, nonnegative=options.nonnegative)
+            vector = _unit(step.indices, step.values, vector)
+        width = max(cardinality, width // 2)
+    step = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=options.nonnegative)
+    return [("warm", _unit(step.indices, step.values, vector))]
+
+
+def backward(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """Greedy backward elimination from all variables (the paper's scheme 3, for k near p)."""
+    indices = eliminate(operator, cardinality)
+    weights = np.full(len(indices), len(indices) ** -0.5)
+    best, _ = best_on_support(operator, SparseVector(indices, weights), nonnegative=options.nonnegative)
+    return [("backward", best)]
+
+
+def columns(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """The columns of A with the largest top-k energy (sum of the k largest squares), each truncated to k."""
+    pool = _column_pool(operator)
+    energies, energies_without_diagonal = np.empty(len(pool)), np.empty(len(pool))
+    for block in _blocks(pool, operator.size):
+        squares = operator.columns(pool[block]).astype(np.float64) ** 2
+        own = squares[pool[block], np.arange(squares.shape[1])]
+        energies[block] = _top_sums(squares, cardinality)
+        squares[pool[block], np.arange(squares.shape[1])] = 0.0
+        energies_without_diagonal[block] = _top_sums(squares, max(1, cardinality - 1)) + 0.0 * own
+    # On noise the diagonal hides what the columns share, so a few starts are chosen without it.
+    by_energy = np.argsort(-energies, kind="stable")[:COLUMN_STARTS]
+    by_rest = np.argsort(-energies_without_diagonal, kind="stable")[: COLUMN_STARTS // 2]
+    starts = []
+    for j in dict.fromkeys([*pool[by_energy].tolist(), *pool[by_rest].tolist()]):
+        column = operator.columns(np.array([j], dtype=np.int64))[:, 0]
+        kept = kernels.largest_magnitudes(np.ascontiguousarray(column), cardinality, nonnegative=options.nonnegative)
+        values = column[kept].astype(np.float64)
+        values = np.maximum(values, 0.0) if options.nonnegative else values
+        if values.any():
+            starts.append((f"column {j}", SparseVector(kept, values / np.linalg.norm(values))))
+    return starts
+
+
+def random(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """A Gaussian vector truncated to its k largest entries."""
+    vector = options.rng.standard_normal(operator.size)
+    kept = kernels.largest_magnitudes(vector, cardinality)
+    values = np.abs(vector[kept]) if options.nonnegative else vector[kept]
+    return [("random", SparseVector(kept, values / np.linalg.norm(values)))]
+
+
+def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """The paper's start first, then its second form, the strongest columns and the decreasing schedule."""
+    starts = []
+    if operator.diagonal().any():
+        starts += max_variance(operator, cardinality, options)
+        starts += top_k_variance(operator, cardinality, options)
+    starts += columns(operator, cardinality, options)
+    if operator.diagonal().any():
+        starts += warm(operator, cardinality, options)
+    return starts
+
+
+STARTS: dict[str, Callable[[Operator, int, SolverOptions], list[Start]]] = {
+    "auto": auto,
+    "backward": backward,
+    "columns": columns,
+    "max-variance": max_variance,
+    "random": random,
+    "top-k-variance": top_k_variance,
+    "warm": warm,
+}
+
+
+def make_starts(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """The starts the caller asked for, by name or as a vector."""
+    if isinstance(options.start, str):
+        return STARTS[options.start](operator, cardinality, options)
+    vector = check_start_vector(options.start, operator.size)
+    if options.nonnegative:
+        vector = np.maximum(vector, 0.0)
+        if not vector.any():
+            raise StartError("start has no positive entry, but nonnegative=True; give one with positive entries.")
+        vector /= np.linalg.norm(vector)
+    indices = np.flatnonzero(vector).astype(np.int64)
+    return [("vector", SparseVector(indices, vector[indices]))]
+
+
+def _unit(indices: Indices, values: NDArray[np.float64], previous: SparseVector) -> SparseVector:
+    norm = float(np.linalg.norm(values))
+    return SparseVector(indices, values / norm) if norm > 0.0 else previous
+
+
+def _column_pool(operator: Operator) -> Indices:
+    """All columns, or those of largest variance and of largest weight in a rough leading eigenvector."""
+    if operator.size <= LARGEST_MATERIALISED:
+        return np.arange(operator.size, dtype=np.int64)
+    by_variance = kernels.largest_magnitudes(operator.diagonal(), COLUMN_POOL // 2)
+    vector = np.sqrt(np.abs(operator.diagonal()))
+    for _ in range(3):
+        vector = np.asarray(operator.apply(vector), dtype=np.float64)
+        norm = float(np.linalg.norm(vector))
+        if norm == 0.0:
+            break
+        vector = vector / norm
+    by_weight = kernels.largest_magnitudes(vector, COLUMN_POOL // 2)
+    return np.union1d(by_variance, by_weight).astype(np.int64)
+
+
+def _blocks(pool: Indices, size: int) -> list[slice]:
+    step = max(1, (1 << 22) // size)
+    return [slice(i, min(i + step, len(pool))) for i in range(0, len(pool), step)]
+
+
+def _top_sums(squares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    """Sum of the ``count`` largest entries of each column."""
+    size = len(squares)
+    if count >= size:
+        return np.asarray(squares.sum(axis=0))
+    return np.asarray(np.partition(squares, size - count, axis=0)[size - count :].sum(axis=0))

@@ -1,0 +1,164 @@
+"""Swap polishing: exchange one chosen variable for one that is not, while the value rises.
+
+Whether a swap helps can be told for all pairs at once, exactly. Let S be the support, (lambda, u) the leading
+eigenpair of A_SS, i in S, j outside, R = S without i, and b = A_Rj. As lambda exceeds the eigenvalues of A_RR, the
+swapped set has a larger leading eigenvalue if and only if
+
+    A_jj + b' (lambda I - A_RR)^-1 b > lambda.
+
+With G the pseudo-inverse of (lambda I - A_SS), c = (G b)_i and a = u'b (b extended by b_i = 0), the quadratic form is
+b'Gb - 2 a c / u_i + G_ii a^2 / u_i^2: one eigendecomposition and one matrix product serve all k (p - k) pairs. The
+formula is the limit of the block inverse at lambda; derivation in docs/theory.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.operators.contract import Indices, Operator
+from sparseigen.solvers.interface import Progress, SparseVector
+from sparseigen.solvers.support import best_on_support, leading_eigenpair, value_on_support
+
+LARGEST_CARDINALITY = 1024
+"""Above this the k x k decompositions cost more than they bring; the limit is said in the settings."""
+WORK_LIMIT = 2.0e9
+"""Operations one round may spend on outside variables; the most promising ones are tried when all are too many."""
+CANDIDATES_SOLVED = 8
+"""Pairs whose k x k problem is solved exactly each round."""
+
+
+@dataclass(frozen=True)
+class SwapReport:
+    """What polishing did: the vector, its value, how many swaps, and whether limits cut the search short."""
+
+    vector: SparseVector
+    value: float
+    swaps: int
+    limited: bool
+
+
+def swap(
+    operator: Operator,
+    vector: SparseVector,
+    value: float,
+    *,
+    max_swaps: int,
+    progress: Progress,
+    nonnegative: bool = False,
+) -> SwapReport:
+    """Swap until no single exchange raises the value (or a limit is reached)."""
+    size, cardinality = operator.size, len(vector.indices)
+    if cardinality == size:
+        return SwapReport(vector, value, 0, limited=False)
+    if cardinality > LARGEST_CARDINALITY:
+        return SwapReport(vector, value, 0, limited=True)
+    limited = False
+    for done in range(max_swaps):
+        outside, cut = _outside(operator, vector)
+        limited = limited or cut
+        found = _best_swap(operator, vector, value, outside, nonnegative)
+        if found is None:
+            return SwapReport(vector, value, done, limited)
+        vector, value = found
+        progress.report(vector, value)
+    return SwapReport(vector, value, max_swaps, limited=True)
+
+
+def _outside(operator: Operator, vector: SparseVector) -> tuple[Indices, bool]:
+    """The variables to try: all outside the support, or the most correlated ones when those are too many."""
+    size, cardinality = operator.size, len(vector.indices)
+    mask = np.ones(size, dtype=bool)
+    mask[vector.indices] = False
+    outside = np.flatnonzero(mask)
+    affordable = max(64, int(WORK_LIMIT / max(cardinality, 32) ** 2 / 4))
+    if outside.size <= affordable:
+        return outside, False
+    product = operator.apply_support(vector.indices, vector.weights)[outside]
+    return outside[kernels.largest_magnitudes(np.ascontiguousarray(product), affordable)], True
+
+
+def _best_swap(
+    operator: Operator, vector: SparseVector, value: float, outside: Indices, nonnegative: bool
+) -> tuple[SparseVector, float] | None:
+    """The best of the most promising swaps, or None if none of them raises the value."""
+    inside = vector.indices
+    border = operator.columns(inside)[outside].astype(np.float64).T  # A_Sj for all j outside
+    scores = swap_scores(operator.submatrix(inside), border, operator.diagonal()[outside])
+    least_gain = 1e-12 * abs(value) + 1e-300
+    order = _largest(scores, CANDIDATES_SOLVED if not nonnegative else 4 * CANDIDATES_SOLVED)
+    best: tuple[SparseVector, float] | None = None
+    for position in order:
+        leaving, entering = divmod(int(position), outside.size)
+        if scores[leaving, entering] <= value and not nonnegative:
+            break
+        candidate, candidate_value = _swapped(operator, vector, leaving, int(outside[entering]), nonnegative)
+        if candidate_value > value + least_gain and (best is None or candidate_value > best[1]):
+            best = candidate, candidate_value
+    return best
+
+
+def swap_scores(
+    inner: NDArray[np.float64], border: NDArray[np.float64], outer_diagonal: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """For every pair (i inside, j outside): A_jj + b'(lambda I - A_RR)^-1 b, above lambda iff the swap helps.
+
+    Parameters
+    ----------
+    inner : ndarray of shape (k, k)
+        A on the support.
+    border : ndarray of shape (k, m)
+        A between the support and the outside variables.
+    outer_diagonal : ndarray of shape (m,)
+        Diagonal of A at the outside variables.
+    """
+    eigenvalues, eigenvectors = np.linalg.eigh(inner)
+    top, lead = eigenvalues[-1], eigenvectors[:, -1]
+    scale = max(abs(top), abs(eigenvalues[0]), np.finfo(float).tiny)
+    inverse_gaps = 1.0 / np.maximum(top - eigenvalues[:-1], 1e-12 * scale)
+    rest = eigenvectors[:, :-1]
+    spread = rest.T @ border
+    image = rest @ (inverse_gaps[:, None] * spread)  # G B
+    pivot = np.einsum("im,m,im->i", rest, inverse_gaps, rest)  # G_ii
+    quadratic = np.einsum("mj,mj->j", spread, inverse_gaps[:, None] * spread)  # B_j' G B_j
+    # A variable with no weight leaves without loss; the guard makes its score large rather than infinite.
+    weight = np.where(np.abs(lead) < 1e-9, np.where(lead < 0.0, -1e-9, 1e-9), lead)[:, None]
+    lead_product = (lead @ border)[None, :] - lead[:, None] * border  # u'b with b_i = 0
+    image_i = image - pivot[:, None] * border  # (G b)_i
+    form = quadratic[None, :] - 2.0 * border * image + border**2 * pivot[:, None]  # b' G b
+    form += -2.0 * lead_product * image_i / weight + pivot[:, None] * (lead_product / weight) ** 2
+    scores: NDArray[np.float64] = form + outer_diagonal[None, :]
+    return scores
+
+
+def _largest(scores: NDArray[np.float64], count: int) -> Indices:
+    flat = scores.ravel()
+    chosen = np.argpartition(flat, -count)[-count:] if count < flat.size else np.arange(flat.size)
+    return chosen[np.lexsort((chosen, -flat[chosen]))].astype(np.int64)
+
+
+def _swapped(
+    operator: Operator, vector: SparseVector, leaving: int, entering: int, nonnegative: bool
+) -> tuple[SparseVector, float]:
+    weights = vector.weights.copy()
+    indices = vector.indices.copy()
+    indices[leaving] = entering
+    order = np.argsort(indices)
+    if nonnegative:
+        weights[leaving] = np.abs(weights).max()
+        norm = np.linalg.norm(weights)
+        start = SparseVector(indices[order], (weights / norm)[order])
+        return best_on_support(operator, start, nonnegative=True)
+    indices = indices[order]
+    exact, value = leading_eigenpair(operator.submatrix(indices))
+    return SparseVector(indices, exact), value
+
+
+def recomputed_value(operator: Operator, vector: SparseVector) -> float:
+    """x'Ax from the k x k block where it is small, from a product otherwise."""
+    if len(vector.indices) <= LARGEST_CARDINALITY:
+        return float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
+    return value_on_support(operator, vector)

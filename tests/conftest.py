@@ -1,0 +1,28 @@
+"""Fixtures shared by all tests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sparseigen.datasets import data_folder
+from sparseigen.errors import MissingDataError
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data sets. Missing: skipped with a reason, but a failure under CI=true."""
+    try:
+        return data_folder()
+    except MissingDataError as error:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"under CI the real data must be there: {error}")
+        pytest.skip(f"real data not found: {error}")
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20110601)
