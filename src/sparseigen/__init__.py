@@ -28,7 +28,7 @@ _HOME = {
 }
 """Public name -> the module it lives in. The one list of what users may rely on; a test pins it."""
 
-__all__ = [  # noqa: F822 - loaded on first use by __getattr__
+__all__ = [
     "Certificate",
     "Operator",
     "SparseEigResult",

@@ -20,7 +20,8 @@ NAMES = (
 )  # fmt: skip
 
 # The strictly lower triangle, row by row, in thousandths as published.
-LOWER_TRIANGLE = (  # fmt: skip
+# fmt: off
+LOWER_TRIANGLE = (
     954,
     364, 297,
     342, 284, 882,
@@ -34,6 +35,7 @@ LOWER_TRIANGLE = (  # fmt: skip
     -19, -36, 220, 169, -145, 24, -232, -357, -127, -368, 29,
     134, 144, 126, 15, -208, -329, -424, -202, -76, -291, 7, 184,
 )
+# fmt: on
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparseigen.errors import CardinalityError, DtypeError, NonFiniteError, OptionError, ShapeError, StartError, one_of
+from sparseigen.errors import (
+    CardinalityError,
+    DtypeError,
+    NonFiniteError,
+    OptionError,
+    ShapeError,
+    StartError,
+    one_of,
+)
 
 IntVector = NDArray[np.int64]
 

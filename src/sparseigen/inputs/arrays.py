@@ -52,7 +52,7 @@ def check_symmetric(matrix: Any) -> CheckedArray:
         return _check_symmetric_sparse(values, names)
     values = _real_array(values, "the matrix")
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
-        message = f"the matrix has shape {values.shape}; it must be square. For data (samples x variables) pass covariance(X)."
+        message = _not_square(values.shape)
         raise ShapeError(message)
     _check_not_empty(values.shape, "the matrix")
     _check_finite(values, "the matrix", names)
@@ -112,7 +112,9 @@ def _split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
     names = tuple(str(name) for name in value.columns)
     repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
     if repeated:
-        message = f"the frame has {len(repeated)} repeated column names, the first is {repeated[0]!r}; names must be unique."
+        message = (
+            f"the frame has {len(repeated)} repeated column names, the first is {repeated[0]!r}; rename the columns."
+        )
         raise DuplicateNamesError(message)
     if module == "pandas":
         kinds = {str(name): dtype for name, dtype in zip(value.columns, value.dtypes, strict=True)}
@@ -140,7 +142,9 @@ def _real_array(values: Any, what: str) -> Array:
     array = np.asarray(values)
     kind = array.dtype.kind
     if kind == "c":
-        message = f"{what} is complex ({array.dtype}); only real numbers are supported. Pass its real part if the rest is noise."
+        message = (
+            f"{what} is complex ({array.dtype}); only real numbers are supported. Pass its real part if that is it."
+        )
         raise DtypeError(message)
     if kind not in "fiub":
         message = (
@@ -180,6 +184,10 @@ def _check_integers(array: Array, what: str) -> None:
         raise IntegerOverflowError(message)
 
 
+def _not_square(shape: tuple[int, ...]) -> str:
+    return f"the matrix has shape {shape}; it must be square. For data (samples x variables) pass covariance(X)."
+
+
 def _check_not_empty(shape: tuple[int, ...], what: str) -> None:
     if 0 in shape:
         message = f"{what} is empty (shape {shape}); it needs at least one row and one column."
@@ -192,7 +200,7 @@ def _check_data_shape(shape: tuple[int, ...]) -> None:
         raise ShapeError(message)
     _check_not_empty(shape, "X")
     if shape[0] < 2:
-        message = f"X has {shape[0]} sample; a covariance needs at least 2. If X is a covariance matrix itself, pass it as it is."
+        message = f"X has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself without covariance()."
         raise TooFewSamplesError(message)
 
 
@@ -221,7 +229,7 @@ def _check_finite(values: Array, what: str, names: tuple[str, ...] | None, *, sp
     if sparse is not None:
         entry = sparse.tocoo()
         first = (int(entry.row[~np.isfinite(entry.data)][0]), int(entry.col[~np.isfinite(entry.data)][0]))
-    raise NonFiniteError(non_finite_message(what, count, *first, names))
+    raise NonFiniteError(non_finite_message(what, count, first[0], first[1], names))
 
 
 def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
@@ -255,7 +263,7 @@ def _check_not_zero(is_zero: bool) -> None:
 
 def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> CheckedArray:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        message = f"the matrix has shape {matrix.shape}; it must be square. For data (samples x variables) pass covariance(X)."
+        message = _not_square(matrix.shape)
         raise ShapeError(message)
     _check_not_empty(matrix.shape, "the matrix")
     values = _real_sparse(matrix, "the matrix").tocsr()

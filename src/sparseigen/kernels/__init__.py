@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from sparseigen.errors import OptionError
 from sparseigen.kernels import numpy_reference
@@ -32,10 +33,32 @@ def _choose() -> ModuleType:
 
 active = _choose()
 
-combine_rows = active.combine_rows
-row_dots = active.row_dots
-sparse_combine_rows = active.sparse_combine_rows
-sparse_row_dots = active.sparse_row_dots
-largest_magnitudes = active.largest_magnitudes
-thread_count = active.thread_count
-set_thread_count = active.set_thread_count
+if TYPE_CHECKING:
+    from sparseigen.kernels.numpy_reference import (
+        combine_rows,
+        largest_magnitudes,
+        row_dots,
+        set_thread_count,
+        sparse_combine_rows,
+        sparse_row_dots,
+        thread_count,
+    )
+else:
+    combine_rows = active.combine_rows
+    row_dots = active.row_dots
+    sparse_combine_rows = active.sparse_combine_rows
+    sparse_row_dots = active.sparse_row_dots
+    largest_magnitudes = active.largest_magnitudes
+    thread_count = active.thread_count
+    set_thread_count = active.set_thread_count
+
+__all__ = [
+    "active",
+    "combine_rows",
+    "largest_magnitudes",
+    "row_dots",
+    "set_thread_count",
+    "sparse_combine_rows",
+    "sparse_row_dots",
+    "thread_count",
+]

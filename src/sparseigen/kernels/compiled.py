@@ -28,7 +28,12 @@ def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
 
 
 def sparse_combine_rows(
-    row_starts: NDArray[Any], columns: NDArray[Any], values: Vector, rows: Indices, weights: Vector, width: int
+    row_starts: NDArray[Any],
+    columns: NDArray[Any],
+    values: Vector,
+    rows: Indices,
+    weights: Vector,
+    width: int,
 ) -> Vector:
     """`combine_rows` for a matrix in compressed sparse rows."""
     out = np.empty(width, dtype=values.dtype)

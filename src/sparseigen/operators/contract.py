@@ -122,7 +122,7 @@ class Operator(ABC):
         return self.submatrix(np.arange(self.size, dtype=np.int64))
 
     def prepared_for(self, n_products: int) -> Operator:
-        """This operator, or the one that gives the same answers faster when many products are to come."""
+        """The same operator, or the one that gives the same answers faster when many products are to come."""
         return self
 
     def shifted(self, shift: float) -> Operator:

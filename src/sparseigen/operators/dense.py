@@ -24,7 +24,7 @@ class DenseSymmetric(Operator):
             self.positive_semidefinite = False
 
     def _diagonal(self) -> NDArray[np.float64]:
-        return self.matrix.diagonal().astype(np.float64)
+        return np.array(self.matrix.diagonal(), dtype=np.float64)
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """Sum of k rows: the matrix is symmetric, and rows are contiguous."""
@@ -37,7 +37,7 @@ class DenseSymmetric(Operator):
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices] in float64."""
-        return self.matrix[np.ix_(indices, indices)].astype(np.float64)
+        return np.asarray(self.matrix[np.ix_(indices, indices)], dtype=np.float64)
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by one matrix product."""

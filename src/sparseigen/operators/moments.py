@@ -12,7 +12,7 @@ from sparseigen.inputs.arrays import label
 
 
 def degrees_of_freedom(n_samples: int, ddof: int) -> int:
-    """n - ddof, the divisor of the covariance."""
+    """N - ddof, the divisor of the covariance."""
     if isinstance(ddof, bool) or not isinstance(ddof, (int, np.integer)) or ddof < 0:
         message = f"ddof={ddof!r} must be a whole number >= 0 (1 for the unbiased covariance, 0 for the mean)."
         raise OptionError(message)
@@ -22,7 +22,9 @@ def degrees_of_freedom(n_samples: int, ddof: int) -> int:
     return n_samples - int(ddof)
 
 
-def scales(variances: NDArray[np.float64], means: NDArray[np.float64], names: Sequence[str] | None) -> NDArray[np.float64]:
+def scales(
+    variances: NDArray[np.float64], means: NDArray[np.float64], names: Sequence[str] | None
+) -> NDArray[np.float64]:
     """Standard deviations, refusing columns that have none.
 
     A column whose deviation is at rounding level of its mean counts as constant.

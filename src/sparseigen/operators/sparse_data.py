@@ -52,7 +52,12 @@ class SparseData(Operator):
         data = self.variables
         scaled = np.asarray(weights, dtype=np.float64) / self.deviations[indices]
         raw = kernels.sparse_combine_rows(
-            data.indptr, data.indices, data.data, indices, scaled.astype(self.dtype, copy=False), self.n_samples
+            data.indptr,
+            data.indices,
+            data.data,
+            indices,
+            scaled.astype(self.dtype, copy=False),
+            self.n_samples,
         )
         return raw.astype(np.float64, copy=False) - float(self.means[indices] @ scaled)
 
@@ -91,7 +96,7 @@ class SparseData(Operator):
         scaled = block.astype(np.float64, copy=False) / self.deviations[:, None]
         scores = self.variables.T @ scaled - self.means @ scaled
         product = self.variables @ scores - self.means[:, None] * scores.sum(axis=0)
-        return (product / (self.divisor * self.deviations[:, None])).astype(self.dtype, copy=False)
+        return np.asarray(product / (self.divisor * self.deviations[:, None]), dtype=self.dtype)
 
     def describe(self) -> dict[str, object]:
         """Adds the number of samples, the stored entries and what was done to the columns."""

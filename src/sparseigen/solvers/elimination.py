@@ -43,7 +43,7 @@ def _exact_values(block: NDArray[np.float64]) -> NDArray[np.float64]:
             total = (squares / (middle[:, None] - values[None, :])).sum(axis=1)
         above = np.nan_to_num(total, nan=0.0) < 0.0  # the top term dominates: the root lies below
         high, low = np.where(above, middle, high), np.where(above, low, middle)
-    return 0.5 * (low + high)
+    return np.asarray(0.5 * (low + high))
 
 
 def _remaining_rayleigh(block: NDArray[np.float64]) -> NDArray[np.float64]:

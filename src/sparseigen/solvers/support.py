@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.operators.contract import Indices, Operator
+from sparseigen.operators.contract import Operator
 from sparseigen.solvers.interface import SparseVector, Weights
 
 LARGEST_DENSE_PROBLEM = 1024
@@ -24,7 +24,9 @@ def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[Weights, float]:
     return vectors[:, 0], float(values[0])
 
 
-def best_on_support(operator: Operator, start: SparseVector, *, nonnegative: bool = False) -> tuple[SparseVector, float]:
+def best_on_support(
+    operator: Operator, start: SparseVector, *, nonnegative: bool = False
+) -> tuple[SparseVector, float]:
     """x(F) of the paper: the unit vector of largest value with support in F, and its value.
 
     With ``nonnegative`` the result is a local optimum reached from ``start`` (the exact problem is itself hard),
@@ -47,7 +49,9 @@ def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bo
     if nonnegative:  # projected power iterations keep the start's value or better
         return start, value_on_support(operator, start)
     product = LinearOperator(
-        (size, size), matvec=lambda v: operator.apply_support(indices, v.ravel())[indices].astype(float), dtype=float
+        (size, size),
+        matvec=lambda v: operator.apply_support(indices, v.ravel())[indices].astype(float),
+        dtype=float,
     )
     v0 = start.weights if start.weights.any() else np.ones(size)
     try:
@@ -59,7 +63,7 @@ def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bo
 
 
 def value_on_support(operator: Operator, vector: SparseVector) -> float:
-    """x'Ax in float64."""
+    """X'Ax in float64."""
     product = operator.apply_support(vector.indices, vector.weights)[vector.indices]
     return float(vector.weights @ product.astype(np.float64))
 

@@ -158,7 +158,7 @@ def _swapped(
 
 
 def recomputed_value(operator: Operator, vector: SparseVector) -> float:
-    """x'Ax from the k x k block where it is small, from a product otherwise."""
+    """X'Ax from the k x k block where it is small, from a product otherwise."""
     if len(vector.indices) <= LARGEST_CARDINALITY:
         return float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
     return value_on_support(operator, vector)

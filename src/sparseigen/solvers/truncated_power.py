@@ -28,7 +28,7 @@ EXPECTED_PRODUCTS = {"auto": 600, "columns": 400}
 """Products a start leads to, for the decision whether forming the Gram matrix pays; others: 30."""
 
 
-class IndefiniteMatrixFound(Exception):  # noqa: N818 - a signal between two functions of this module, not an error
+class IndefiniteMatrixFound(Exception):
     """Raised inside the iteration when an iterate proves that A is not positive semidefinite."""
 
 
@@ -70,7 +70,10 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
         for first, start in zip([True] + [False] * (len(starts) - 1), starts, strict=True)
     ]
     runs = _distinct(sorted(runs, key=lambda run: -run.value))
-    settings: dict[str, Any] = {"start": starts[0][0] if len(starts) == 1 else str(options.start), "shift": shift}
+    settings: dict[str, Any] = {
+        "start": starts[0][0] if len(starts) == 1 else str(options.start),
+        "shift": shift,
+    }
     if len(starts) > 1:
         settings |= {"starts_tried": [label for label, _ in starts], "start_used": runs[0].label}
     best = runs[0]
