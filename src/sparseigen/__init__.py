@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sparseigen.estimators.components import sparse_components
     from sparseigen.estimators.variance import explained_variance
     from sparseigen.operators import Operator, covariance
+    from sparseigen.report import progress_bar
     from sparseigen.results import Certificate, SparseEigResult, StopReason
     from sparseigen.solve import sparse_eigenvector
 
@@ -26,6 +27,7 @@ _HOME = {
     "datasets": "sparseigen.datasets",
     "errors": "sparseigen.errors",
     "explained_variance": "sparseigen.estimators.variance",
+    "progress_bar": "sparseigen.report",
     "show_config": "sparseigen.config",
     "sparse_components": "sparseigen.estimators.components",
     "sparse_eigenvector": "sparseigen.solve",
@@ -41,6 +43,7 @@ __all__ = [
     "datasets",
     "errors",
     "explained_variance",
+    "progress_bar",
     "show_config",
     "sparse_components",
     "sparse_eigenvector",

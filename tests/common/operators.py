@@ -78,9 +78,11 @@ OPERATORS: dict[str, Callable[[Factor], Operator]] = {
     "shifted-back": lambda f: as_operator(_gram(f)).shifted(2.0).shifted(-2.0),
     "negated-twice": lambda f: as_operator(_gram(f)).negated().negated(),
     "restricted-to-all": lambda f: _plain(f).restricted(np.arange(f.shape[1])),
-    "deflated-nothing": lambda f: _plain(np.hstack([f, np.zeros((len(f), 1))]))
-    .deflated(np.eye(f.shape[1] + 1)[-1])
-    .restricted(np.arange(f.shape[1])),
+    "deflated-nothing": lambda f: (
+        _plain(np.hstack([f, np.zeros((len(f), 1))]))
+        .deflated(np.eye(f.shape[1] + 1)[-1])
+        .restricted(np.arange(f.shape[1]))
+    ),
 }
 
 SINGLE_PRECISION: dict[str, Callable[[Factor], Operator]] = {

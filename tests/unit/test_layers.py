@@ -36,8 +36,10 @@ PUBLIC_NAMES = {
     "covariance",
     "datasets",
     "errors",
+    "explained_variance",
     "progress_bar",
     "show_config",
+    "sparse_components",
     "sparse_eigenvector",
 }
 

@@ -119,7 +119,9 @@ class Operator(ABC):
                 f"formed up to size {LARGEST_MATERIALISED} only. Choose a solver or bound that works from products."
             )
             raise UnsupportedOperatorError(message)
-        return self.submatrix(np.arange(self.size, dtype=np.int64))
+        matrix = self.submatrix(np.arange(self.size, dtype=np.int64))
+        np.fill_diagonal(matrix, self.diagonal())  # the same bits, so that ties fall the same way
+        return matrix
 
     def prepared_for(self, n_products: int) -> Operator:
         """The same operator, or the one that gives the same answers faster when many products are to come."""

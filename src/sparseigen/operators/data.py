@@ -31,7 +31,7 @@ class DenseData(Operator):
         self.center, self.scale = center, scale
         self.means = values.mean(axis=0, dtype=np.float64) if center else np.zeros(self.size)
         self.variables = _one_row_a_variable(values, self.means if center else None)
-        variances = check_variances(self._diagonal())
+        variances = check_variances(self._variances())
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
             if np.shares_memory(self.variables, values):
@@ -39,6 +39,10 @@ class DenseData(Operator):
             self.variables /= self.deviations[:, None].astype(self.dtype)
 
     def _diagonal(self) -> NDArray[np.float64]:
+        # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
+        return np.ones(self.size) if self.scale else self._variances()
+
+    def _variances(self) -> NDArray[np.float64]:
         squares = np.empty(self.size)
         with np.errstate(over="ignore"):
             for rows in row_blocks(self.size, self.n_samples):

@@ -32,7 +32,7 @@ class MappedData(Operator):
         sums = self._checked_sums()
         self.means = sums / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
-        variances = check_variances(self._diagonal())
+        variances = check_variances(self._variances())
         if scale:
             self.deviations = scales(variances, self.means, self.names)
 
@@ -56,6 +56,10 @@ class MappedData(Operator):
             yield ((block - self.means) / self.deviations).astype(self.dtype, copy=False)
 
     def _diagonal(self) -> NDArray[np.float64]:
+        # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
+        return np.ones(self.size) if self.scale else self._variances()
+
+    def _variances(self) -> NDArray[np.float64]:
         squares = np.zeros(self.size)
         with np.errstate(over="ignore"):
             for block in self._blocks():

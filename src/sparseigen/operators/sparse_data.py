@@ -34,11 +34,15 @@ class SparseData(Operator):
         sums = np.asarray(self.variables.sum(axis=1, dtype=np.float64)).ravel()
         self.means = sums / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
-        variances = check_variances(self._diagonal())
+        variances = check_variances(self._variances())
         if scale:
             self.deviations = scales(variances, self.means, self.names)
 
     def _diagonal(self) -> NDArray[np.float64]:
+        # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
+        return np.ones(self.size) if self.scale else self._variances()
+
+    def _variances(self) -> NDArray[np.float64]:
         # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.
         starts = self.variables.indptr
         filled = np.diff(starts)

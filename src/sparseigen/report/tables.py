@@ -21,9 +21,7 @@ def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]
     """
     used = np.flatnonzero(np.any([result.vector != 0.0 for result in results], axis=0))
     header = ["", *(f"PC{j + 1}" for j in range(len(results)))]
-    rows = [
-        [results[0].name_of(int(i)), *(f"{r.vector[i]:.4f}" if r.vector[i] else "" for r in results)] for i in used
-    ]
+    rows = [[results[0].name_of(int(i)), *(f"{r.vector[i]:.4f}" if r.vector[i] else "" for r in results)] for i in used]
     footer = [
         ["non-zeros", *(str(len(result.support)) for result in results)],
         ["variance share", *(f"{share:.2%}" for share in shares)],
