@@ -40,7 +40,7 @@ def pitprops(cardinality: int, optimum: float) -> Callable[[], KnownProblem]:
     """PitProps at one cardinality; the optima are by enumeration of all supports."""
 
     def build() -> KnownProblem:
-        factor = np.linalg.cholesky(load_pitprops().matrix).T * np.sqrt(13.0)
+        factor = np.linalg.cholesky(load_pitprops().matrix).T * 13.0**0.5
         return KnownProblem(f"pitprops-{cardinality}", factor, cardinality, optimum)
 
     return build
@@ -49,7 +49,7 @@ def pitprops(cardinality: int, optimum: float) -> Callable[[], KnownProblem]:
 def rank_one() -> KnownProblem:
     """A = vv': the optimum keeps the k largest squares of v."""
     v = np.array([0.1, -3.0, 0.5, 2.0, -0.2, 1.5, 0.0, -1.0])
-    factor = np.vstack([v, np.zeros_like(v)]) * np.sqrt(2.0)
+    factor: Matrix = np.vstack([v, np.zeros_like(v)]) * 2.0**0.5
     return KnownProblem("rank-one", factor, 3, 9.0 + 4.0 + 2.25, (1, 3, 5))
 
 
@@ -58,7 +58,7 @@ def spiked() -> KnownProblem:
     size = 24
     v = np.zeros(size)
     v[[2, 5, 11, 17, 20]] = np.array([1.0, -1.0, 1.0, 1.0, -1.0]) / np.sqrt(5.0)
-    factor = np.linalg.cholesky(np.eye(size) + 4.0 * np.outer(v, v)).T * np.sqrt(size)
+    factor = np.linalg.cholesky(np.eye(size) + 4.0 * np.outer(v, v)).T * size**0.5
     return KnownProblem("spiked", factor, 5, 5.0, (2, 5, 11, 17, 20))
 
 
@@ -67,7 +67,7 @@ def blocks() -> KnownProblem:
     matrix = np.eye(9)
     matrix[:3, :3] += 0.9 * (1.0 - np.eye(3))
     matrix[3:, 3:] += 0.5 * (1.0 - np.eye(6))
-    factor = np.linalg.cholesky(matrix).T * 3.0
+    factor: Matrix = np.linalg.cholesky(matrix).T * 3.0
     return KnownProblem("blocks", factor, 3, 1.0 + 2.0 * 0.9, (0, 1, 2))
 
 
