@@ -57,5 +57,7 @@ def show_iterations() -> None:
         same = "yes" if np.array_equal(support, result.support) else f"value {result.value / value - 1:+.1e}"
         label = f"p = {size}, k = {share:g} p"
         ratio = seconds["numpy"] / seconds["ours"]
-        print(f"{label:<24}{paper:>9.2f}{seconds['numpy'] * 1e3:>10.1f}{seconds['ours'] * 1e3:>9.1f}{ratio:>7.1f}  {same}")
+        print(
+            f"{label:<24}{paper:>9.2f}{seconds['numpy'] * 1e3:>10.1f}{seconds['ours'] * 1e3:>9.1f}{ratio:>7.1f}  {same}"
+        )
     print()

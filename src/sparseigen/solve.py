@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from dataclasses import replace
@@ -23,12 +24,16 @@ from sparseigen.inputs.arguments import (
 )
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
+from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.solvers import SolverOptions, SolverOutcome, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.starts import STARTS
 from sparseigen.solvers.swapping import recomputed_value
 from sparseigen.solvers.truncated_power import POLISHES
+
+LARGEST_PLAIN_EXPONENT = 200
+"""Entries between 2**-200 and 2**200 are searched as they are."""
 
 
 def sparse_eigenvector(
@@ -112,9 +117,11 @@ def sparse_eigenvector(
     cardinality = check_cardinality(cardinality, problem.size, of=of)
     check_choice(which, ("largest", "smallest"), "which")
     spec = check_solver(method, problem, nonnegative=bool(nonnegative))
-    searched = problem if which == "largest" else _negated(problem)
-    progress = Progress(problem.size, _spreading(on_iteration, allowed, operator.size))
-    progress.value_of = float if which == "largest" else float.__neg__
+    unit = _unit(problem, which)
+    searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
+    if unit < 0.0 and problem.positive_semidefinite:
+        searched.positive_semidefinite = False
+    progress = Progress(problem.size, _spreading(on_iteration, allowed, operator.size), lambda value: value / unit)
     options = SolverOptions(
         start=_check_start(start, operator.size, allowed),
         polish=check_choice(polish, POLISHES, "polish"),
@@ -126,7 +133,10 @@ def sparse_eigenvector(
         progress=progress,
     )
     certify = _check_flag(certify, "certify")
-    request = _Request(operator, problem, searched, allowed, cardinality, which, method, options)
+    if on_iteration is not None and not callable(on_iteration):
+        message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
+        raise OptionError(message)
+    request = _Request(operator, problem, searched, unit, allowed, cardinality, which, method, options)
     began = time.perf_counter()
     try:
         outcome = spec.solve(searched, cardinality, options)
@@ -150,24 +160,24 @@ class _Request:
         operator: Operator,
         problem: Operator,
         searched: Operator,
+        unit: float,
         allowed: Indices | None,
         cardinality: int,
         which: str,
         method: str,
         options: SolverOptions,
     ) -> None:
-        self.operator, self.problem, self.searched = operator, problem, searched
+        self.operator, self.problem, self.searched, self.unit = operator, problem, searched, unit
         self.allowed, self.cardinality, self.which, self.method = allowed, cardinality, which, method
         self.options = options
 
     def result(self, outcome: SolverOutcome, seconds: float) -> SparseEigResult:
-        sign = 1.0 if self.which == "largest" else -1.0
         vector = _signed(self._in_full(outcome.vector), nonnegative=self.options.nonnegative)
-        history = sign * np.asarray(outcome.history, dtype=np.float64)
+        history = np.asarray(outcome.history, dtype=np.float64) / self.unit
         vector.flags.writeable = history.flags.writeable = False
         return SparseEigResult(
             vector=vector,
-            value=sign * outcome.value,
+            value=outcome.value / self.unit,
             cardinality=self.cardinality,
             stop_reason=outcome.stop_reason,
             n_iterations=outcome.n_iterations,
@@ -180,11 +190,9 @@ class _Request:
         )
 
     def certificate(self, result: SparseEigResult) -> Certificate:
-        sign = 1.0 if self.which == "largest" else -1.0
-        found = certify_value(self.searched, self.cardinality, sign * result.value)
-        if self.which == "largest":
-            return found
-        return Certificate(-found.upper_bound, -found.lower_bound, found.method)
+        found = certify_value(self.searched, self.cardinality, result.value * self.unit)
+        low, high = sorted([found.lower_bound / self.unit, found.upper_bound / self.unit])
+        return Certificate(low, high, found.method)
 
     def best_so_far(self, seconds: float) -> SparseEigResult | None:
         progress = self.options.progress
@@ -215,11 +223,16 @@ class _Request:
         }
 
 
-def _negated(operator: Operator) -> Operator:
-    negated = operator.negated()
-    if operator.positive_semidefinite:
-        negated.positive_semidefinite = False
-    return negated
+def _unit(operator: Operator, which: str) -> float:
+    """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
+
+    Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the
+    middle of it without rounding.
+    """
+    sign = 1.0 if which == "largest" else -1.0
+    magnitude = operator.magnitude()
+    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
+    return sign if abs(exponent) <= LARGEST_PLAIN_EXPONENT else math.ldexp(sign, min(-exponent, 1000))
 
 
 def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:

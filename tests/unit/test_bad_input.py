@@ -160,6 +160,7 @@ BAD_ARGUMENTS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("iterations", {"max_iterations": 0}, errors.OptionError, "max_iterations=0 must be a whole number >= 1"),
     ("rng", {"rng": "lucky"}, errors.OptionError, "rng='lucky' must be None"),
     ("nonnegative", {"nonnegative": 1}, errors.OptionError, "nonnegative=1 must be True or False"),
+    ("callback", {"on_iteration": 3}, errors.OptionError, "on_iteration=3 must be a function"),
     ("certify", {"certify": "yes"}, errors.OptionError, "certify='yes' must be True or False"),
     ("candidates range", {"candidates": [3]}, errors.OptionError, "candidates holds index 3; indices run from 0 to 2"),
     ("candidates empty", {"candidates": []}, errors.OptionError, "candidates is empty"),

@@ -43,6 +43,8 @@ class CheckedArray:
     layout: str  # "dense", "sparse" or "mapped"
     names: tuple[str, ...] | None
     symmetrised: bool = False
+    magnitude: float = 0.0
+    """Largest |entry| of a symmetric matrix; not filled in for data."""
 
 
 def check_symmetric(matrix: Any) -> CheckedArray:
@@ -63,7 +65,7 @@ def check_symmetric(matrix: Any) -> CheckedArray:
     if difference > 0.0:
         values = (values + values.T) * values.dtype.type(0.5)
     _check_not_zero(scale == 0.0)
-    return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0)
+    return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
 
 
 def check_data(data: Any) -> CheckedArray:
@@ -271,12 +273,13 @@ def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> Check
         values = values.copy()  # summing duplicates works in place, and the caller's matrix is not ours to write
         values.sum_duplicates()
     _check_finite(values.data, "the matrix", names, sparse=values)
-    _check_not_zero(values.nnz == 0 or float(np.abs(values.data).max()) == 0.0)
+    scale = float(np.abs(values.data).max()) if values.nnz else 0.0
+    _check_not_zero(scale == 0.0)
     difference = (values - values.T).tocoo()
     worst = int(np.abs(difference.data).argmax()) if difference.nnz else 0
     size = float(abs(difference.data[worst])) if difference.nnz else 0.0
     if size > 0.0:
         place = (int(difference.row[worst]), int(difference.col[worst]))
-        _check_asymmetry(size, *place, float(np.abs(values.data).max()), values.dtype)
+        _check_asymmetry(size, *place, scale, values.dtype)
         values = ((values + values.T) * values.dtype.type(0.5)).tocsr()
-    return CheckedArray(values, "sparse", names, symmetrised=size > 0.0)
+    return CheckedArray(values, "sparse", names, symmetrised=size > 0.0, magnitude=scale)

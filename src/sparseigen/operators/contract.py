@@ -78,6 +78,10 @@ class Operator(ABC):
         """The sum of the diagonal: the total variance of a covariance."""
         return float(self.diagonal().sum())
 
+    def magnitude(self) -> float:
+        """The size of the entries: the largest |diagonal entry|, which bounds all others where A is PSD."""
+        return float(np.abs(self.diagonal()).max())
+
     def apply(self, vector: Vector) -> Vector:
         """The product A v with a dense vector."""
         product: Vector = self.block_apply(np.asarray(vector)[:, None])[:, 0]

@@ -48,6 +48,10 @@ class LowRankUpdated(Operator):
         # Rounding can leave a tiny negative number where a positive semidefinite matrix has a zero.
         return np.maximum(changed, 0.0) if self.positive_semidefinite else changed
 
+    def magnitude(self) -> float:
+        """The base's: a deflated matrix lives on the scale of the one it came from."""
+        return self.base.magnitude()
+
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """The base's product plus r multiples of dense vectors."""
         product = self.base.apply_support(indices, weights)

@@ -20,6 +20,10 @@ class RestrictedOperator(Operator):
     def _diagonal(self) -> NDArray[np.float64]:
         return self.base.diagonal()[self.candidates]
 
+    def magnitude(self) -> float:
+        """The base's: an upper bound is enough for what it is used for."""
+        return self.base.magnitude()
+
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """The base's product, read at the candidates."""
         product: Vector = self.base.apply_support(self.candidates[indices], weights)[self.candidates]

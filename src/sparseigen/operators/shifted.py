@@ -14,6 +14,12 @@ class ShiftedOperator(Operator):
     def __init__(self, base: Operator, *, sign: float = 1.0, shift: float = 0.0) -> None:
         self.base, self.sign, self.shift = base, float(sign), float(shift)
         self.size, self.dtype, self.names = base.size, base.dtype, base.names
+        if base.positive_semidefinite and self.sign > 0.0 and self.shift >= 0.0:
+            self.positive_semidefinite = True
+
+    def magnitude(self) -> float:
+        """The base's, scaled and shifted."""
+        return abs(self.sign) * self.base.magnitude() + abs(self.shift)
 
     def _diagonal(self) -> NDArray[np.float64]:
         return self.sign * self.base.diagonal() + self.shift

@@ -67,7 +67,7 @@ def blocks() -> KnownProblem:
     matrix = np.eye(9)
     matrix[:3, :3] += 0.9 * (1.0 - np.eye(3))
     matrix[3:, 3:] += 0.5 * (1.0 - np.eye(6))
-    factor: Matrix = np.linalg.cholesky(matrix).T * 3.0
+    factor = np.asarray(3.0 * np.linalg.cholesky(matrix).T, dtype=np.float64)
     return KnownProblem("blocks", factor, 3, 1.0 + 2.0 * 0.9, (0, 1, 2))
 
 

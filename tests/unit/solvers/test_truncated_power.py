@@ -131,6 +131,22 @@ def test_swapping_reaches_the_optimum_where_the_start_misses_it() -> None:
     assert tuple(default.support) == support
 
 
+@pytest.mark.parametrize("exponent", [-1060, -900, -400, 400, 900, 980])
+@pytest.mark.parametrize("which", ["largest", "smallest"])
+def test_extreme_scales_give_the_same_answer(exponent: int, which: str, rng: np.random.Generator) -> None:
+    matrix = np.round(covariance_matrix(rng, 10) * 2**10)  # integers below 2**14: exact at every scale
+    ordinary = sparse_eigenvector(matrix, 4, which=which, certify=False)
+    scaled = sparse_eigenvector(np.ldexp(matrix, exponent), 4, which=which, certify=False)
+    np.testing.assert_allclose(scaled.vector, ordinary.vector, rtol=1e-12, atol=1e-14)
+    assert scaled.value == pytest.approx(np.ldexp(ordinary.value, exponent), rel=1e-12)
+
+
+def test_smallest_matrix() -> None:
+    result = sparse_eigenvector([[7]], 1)
+    assert result.value == 7.0
+    assert result.vector.tolist() == [1.0]
+
+
 class TestIndefinite:
     """Indefinite matrices: detected, shifted, reported; never the wrong end of the spectrum."""
 
