@@ -84,6 +84,14 @@ void combine_rows(const float* matrix, std::size_t stride, const std::int64_t* r
                   const float* weights, float* out, std::size_t width) {
     combine_all(matrix, stride, rows, n_rows, weights, out, width);
 }
+void row_dots_serial(const double* matrix, std::size_t stride, std::size_t n_rows, std::size_t width,
+                     const double* vector, double* out) {
+    dots_part(matrix, stride, 0, n_rows, width, vector, out);
+}
+void row_dots_serial(const float* matrix, std::size_t stride, std::size_t n_rows, std::size_t width,
+                     const float* vector, float* out) {
+    dots_part(matrix, stride, 0, n_rows, width, vector, out);
+}
 void row_dots(const double* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const double* vector,
               double* out) {
     dots_all(matrix, stride, n_rows, width, vector, out);

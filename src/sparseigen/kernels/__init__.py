@@ -35,10 +35,13 @@ active = _choose()
 
 if TYPE_CHECKING:
     from sparseigen.kernels.numpy_reference import (
+        bounded_step,
         combine_rows,
         largest_magnitudes,
         row_dots,
         set_thread_count,
+        shadow_bounds,
+        shadow_codes,
         sparse_combine_rows,
         sparse_row_dots,
         thread_count,
@@ -49,15 +52,21 @@ else:
     sparse_combine_rows = active.sparse_combine_rows
     sparse_row_dots = active.sparse_row_dots
     largest_magnitudes = active.largest_magnitudes
+    shadow_codes = active.shadow_codes
+    shadow_bounds = active.shadow_bounds
+    bounded_step = active.bounded_step
     thread_count = active.thread_count
     set_thread_count = active.set_thread_count
 
 __all__ = [
     "active",
+    "bounded_step",
     "combine_rows",
     "largest_magnitudes",
     "row_dots",
     "set_thread_count",
+    "shadow_bounds",
+    "shadow_codes",
     "sparse_combine_rows",
     "sparse_row_dots",
     "thread_count",

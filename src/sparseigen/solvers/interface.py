@@ -68,9 +68,12 @@ class SolverOptions:
     extra: dict[str, Any] = field(default_factory=dict)
     """Parameters of one method alone (for example ``gamma``), by name."""
 
-    def stalled(self, value: float, previous: float) -> bool:
-        """The paper's stop rule: the objective moved by no more than the tolerance."""
-        return abs(value - previous) <= max(self.atol, self.rtol * abs(value))
+    def stalled(self, value: float, previous: float, *, resolution: float = 0.0) -> bool:
+        """The paper's stop rule: the objective moved by no more than the tolerance.
+
+        ``resolution`` is the relative rounding of the products: smaller changes are noise, whatever was asked for.
+        """
+        return abs(value - previous) <= max(self.atol, max(self.rtol, resolution) * abs(value))
 
 
 @dataclass(frozen=True)
