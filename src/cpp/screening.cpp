@@ -36,6 +36,17 @@ SPARSEIGEN_DISPATCH std::int64_t code_dot(const std::int8_t* __restrict codes, c
 SPARSEIGEN_AXPY(double)
 SPARSEIGEN_AXPY(float)
 
+// Candidates leave gaps, and the hardware's own prefetching stops at each: the next row is asked for by hand.
+template <class Value>
+inline void prefetch(const Value* row, std::size_t width) {
+#if defined(__GNUC__) || defined(__clang__)
+    constexpr std::size_t kLine = 64 / sizeof(Value), kMost = 8192 / sizeof(Value);
+    for (std::size_t j = 0; j < std::min(width, kMost); j += kLine) __builtin_prefetch(row + j);
+#else
+    (void)row, (void)width;
+#endif
+}
+
 // The count-th largest value (1-based) of a copy of the values.
 double ranked(std::vector<double> values, std::size_t count) {
     std::nth_element(values.begin(), values.begin() + (count - 1), values.end(), std::greater<double>());
@@ -151,6 +162,7 @@ std::size_t bounded_step(const Value* rows, std::size_t n_rows, std::size_t widt
         for (std::size_t chunk = begin; chunk < end; ++chunk)
             for (std::size_t c = first.begin(chunk); c < first.end(chunk, read); ++c) {
                 const Value* row = rows + static_cast<std::size_t>(candidates[c]) * width;
+                if (c + 1 < read) prefetch(rows + static_cast<std::size_t>(candidates[c + 1]) * width, width);
                 row_dots_serial(row, width, 1, width, vector, &exact[c]);
                 if (sure[c]) add_multiple(exact[c], row, first.sum(chunk), width);
             }
