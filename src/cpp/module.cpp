@@ -84,6 +84,10 @@ NB_MODULE(_compiled, m) {
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
     bind_screening(m);
+    m.def("stream_sum", [](Vector<double> values) {
+        nb::gil_scoped_release release;
+        return stream_sum(values.data(), values.shape(0));
+    });
     m.def("thread_count", &thread_count);
     m.def("set_thread_count", &set_thread_count);
 }

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         shadow_codes,
         sparse_combine_rows,
         sparse_row_dots,
+        stream_sum,
         thread_count,
     )
 else:
@@ -55,6 +56,7 @@ else:
     shadow_codes = active.shadow_codes
     shadow_bounds = active.shadow_bounds
     bounded_step = active.bounded_step
+    stream_sum = active.stream_sum
     thread_count = active.thread_count
     set_thread_count = active.set_thread_count
 
@@ -69,5 +71,6 @@ __all__ = [
     "shadow_codes",
     "sparse_combine_rows",
     "sparse_row_dots",
+    "stream_sum",
     "thread_count",
 ]

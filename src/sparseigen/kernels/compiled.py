@@ -87,6 +87,11 @@ def bounded_step(
     return indices, values, combined, int(read)
 
 
+def stream_sum(values: NDArray[np.float64]) -> float:
+    """The sum of all entries of a contiguous array: a pure read, for benchmarks."""
+    return float(_compiled.stream_sum(values.reshape(-1)))
+
+
 def thread_count() -> int:
     """How many threads the kernels may use."""
     return int(_compiled.thread_count())

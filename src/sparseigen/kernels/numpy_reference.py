@@ -113,6 +113,11 @@ def bounded_step(
     return indices, values, combine_rows(rows, indices, values), len(candidates)
 
 
+def stream_sum(values: NDArray[np.float64]) -> float:
+    """The sum of all entries of a contiguous array: a pure read, for benchmarks."""
+    return float(values.sum())
+
+
 def thread_count() -> int:
     """Threads of our own: the NumPy kernels have none (BLAS has its own)."""
     return 1
