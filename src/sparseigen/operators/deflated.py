@@ -6,6 +6,7 @@ Every deflation of the literature is A + U M U' with a few columns in U:
 projection                U = [x, Ax]                M = [[x'Ax, -1], [-1, 0]]
 Hotelling                 U = [x]                    M = [-x'Ax]
 Schur complement          U = [Ax]                   M = [-1 / x'Ax]
+orthogonalised Hotelling  U = [q]                    M = [-q'Aq], q = x less its share in the q before
 ========================  =========================  ======================
 
 L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
@@ -123,9 +124,30 @@ def schur_complement(operator: Operator, vector: Vector) -> Operator:
     return _updated(operator, product[:, None], [[-1.0 / value]], keeps_psd=True)
 
 
+class OrthogonalisedHotelling(LowRankUpdated):
+    """A less q'Aq qq' for orthonormal directions q, which are the columns of ``left``."""
+
+
+def orthogonalised_hotelling(operator: Operator, vector: Vector) -> Operator:
+    """Hotelling's deflation with the part of x that is orthogonal to the components before it.
+
+    Variance a former component shares with x is not taken out twice, which is what makes plain Hotelling
+    deflation indefinite.
+    """
+    earlier = operator.left if isinstance(operator, OrthogonalisedHotelling) else np.empty((operator.size, 0))
+    x = np.asarray(vector, dtype=np.float64)
+    rest = x - earlier @ (earlier.T @ x)
+    if float(np.linalg.norm(rest)) <= 1e-10 * float(np.linalg.norm(x)):
+        return operator  # the earlier components already span x: nothing of it is left to take out
+    updated = hotelling(operator, rest)
+    assert isinstance(updated, LowRankUpdated)
+    return OrthogonalisedHotelling(updated.base, updated.left, updated.middle, positive_semidefinite=None)
+
+
 DEFLATIONS: dict[str, Callable[[Operator, Vector], Operator]] = {
     "projection": projection,
     "hotelling": hotelling,
+    "orthogonal-hotelling": orthogonalised_hotelling,
     "schur": schur_complement,
 }
 """Deflations by name. A new one is a function here and a row in this table."""
