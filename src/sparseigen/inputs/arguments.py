@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,44 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
         message = f"{name}={value!r} must be a whole number >= {minimum}."
         raise OptionError(message)
     return int(value)
+
+
+def check_method_options(options: Any, allowed: Sequence[str], method: str) -> dict[str, Any]:
+    """The parameters of one method as a dict; every name must be one the method has."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        message = f"method_options={options!r} must be a dict of the method's parameters by name, or None."
+        raise OptionError(message)
+    unknown = [name for name in options if name not in allowed]
+    if unknown:
+        message = (
+            f"method_options names {unknown[0]!r}, which method={method!r} does not have. "
+            f"Allowed: {one_of(allowed) if allowed else 'none (the method has no parameters of its own)'}."
+        )
+        raise OptionError(message)
+    return dict(options)
+
+
+def check_numbers(value: Any, name: str, count: int) -> NDArray[np.float64]:
+    """One finite number >= 0 for each of ``count`` components, from one number for all or a list."""
+    values = np.atleast_1d(np.asarray(value))
+    if values.dtype.kind not in "fiu" or values.ndim != 1 or values.size not in (1, count):
+        allowed = "one number >= 0" if count == 1 else f"one number >= 0, or a list of {count} (one a component)"
+        message = f"{name}={value!r} must be {allowed}."
+        raise OptionError(message)
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        message = f"{name}={value!r} must be finite and >= 0."
+        raise OptionError(message)
+    return np.broadcast_to(values.astype(np.float64), (count,)).copy()
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        message = f"{name}={value!r} must be True or False."
+        raise OptionError(message)
+    return bool(value)
 
 
 def check_rng(rng: Any) -> np.random.Generator:
