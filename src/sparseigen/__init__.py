@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from sparseigen import datasets
     from sparseigen.config import show_config
     from sparseigen.estimators.components import sparse_components
+    from sparseigen.estimators.path import cardinality_path
     from sparseigen.estimators.variance import explained_variance
     from sparseigen.operators import Operator, covariance
-    from sparseigen.results import Certificate, SparseEigResult, StopReason
+    from sparseigen.results import Certificate, SparseEigResult, SparsePath, StopReason
     from sparseigen.solve import sparse_eigenvector
 
 _HOME = {
@@ -22,6 +23,8 @@ _HOME = {
     "Operator": "sparseigen.operators",
     "SparseEigResult": "sparseigen.results",
     "StopReason": "sparseigen.results",
+    "SparsePath": "sparseigen.results",
+    "cardinality_path": "sparseigen.estimators.path",
     "covariance": "sparseigen.operators",
     "datasets": "sparseigen.datasets",
     "errors": "sparseigen.errors",
@@ -36,7 +39,9 @@ __all__ = [
     "Certificate",
     "Operator",
     "SparseEigResult",
+    "SparsePath",
     "StopReason",
+    "cardinality_path",
     "covariance",
     "datasets",
     "errors",

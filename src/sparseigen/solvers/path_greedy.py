@@ -19,7 +19,7 @@ from sparseigen.inputs.arguments import check_choice
 from sparseigen.operators.contract import Indices, Operator
 from sparseigen.results import StopReason
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SparseVector, Weights
-from sparseigen.solvers.support import warm_eigenpair
+from sparseigen.solvers.warm_eigenpair import warm_eigenpair
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -54,6 +54,8 @@ def greedy_path(
     diagonal = operator.diagonal()
     chosen = [int(diagonal.argmax())]
     columns = np.empty((operator.size, cardinality), order="F")
+    block = np.zeros((cardinality, cardinality))
+    block[0, 0] = diagonal[chosen[0]]
     weights, value = np.ones(1), float(diagonal[chosen[0]])
     for count in range(1, cardinality + 1):
         yield _sorted(chosen, weights), value
@@ -63,11 +65,9 @@ def greedy_path(
         scores = choose(columns[:, :count], diagonal, chosen, weights)
         scores[chosen] = -np.inf
         chosen.append(int(scores.argmax()))
-        inner = np.empty((count + 1, count + 1))
-        inner[:, :count] = columns[chosen, :count]
-        inner[:count, count] = inner[count, :count]
-        inner[count, count] = diagonal[chosen[-1]]
-        weights, value = warm_eigenpair(inner, np.append(weights, 0.0))
+        block[count, :count] = block[:count, count] = columns[chosen[-1], :count]
+        block[count, count] = diagonal[chosen[-1]]
+        weights, value = warm_eigenpair(block[: count + 1, : count + 1], np.append(weights, 0.0))
 
 
 def _approximate(columns: Matrix, diagonal: Vector, chosen: list[int], weights: Weights) -> Vector:

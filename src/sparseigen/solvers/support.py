@@ -10,10 +10,6 @@ from sparseigen.solvers.interface import SparseVector, Weights
 
 LARGEST_DENSE_PROBLEM = 1024
 """Up to this many variables the k x k eigenproblem is solved by LAPACK, above by Lanczos from products."""
-SMALLEST_WARM = 24
-WARM_STEPS = 12
-WARM_RESTARTS = 12
-"""`warm_eigenpair`: size from which it pays, products before a restart, restarts before LAPACK takes over."""
 
 
 def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[Weights, float]:
@@ -97,46 +93,3 @@ def _nonnegative(matrix: NDArray[np.float64], leading: Weights, start: Weights) 
         if value > best_value:
             best, best_value = vector, value
     return best, best_value
-
-
-def warm_eigenpair(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float]:
-    """The leading eigenpair of a small symmetric matrix, from a vector already close to it.
-
-    A Lanczos process of a few steps, restarted from its best vector: where one variable was exchanged, some twenty
-    products replace a full decomposition. Small matrices go to LAPACK, and so do those it does not settle on.
-    """
-    if len(matrix) <= SMALLEST_WARM:
-        return leading_eigenpair(matrix)
-    vector = start / np.linalg.norm(start)
-    for _ in range(WARM_RESTARTS):
-        vector, value, residual = _lanczos(matrix, vector)
-        if residual <= 1e-11 * abs(value):
-            return vector, value
-    return leading_eigenpair(matrix)
-
-
-def _lanczos(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float, float]:
-    """The best vector of a Krylov space of WARM_STEPS dimensions, its value and the length of its residual."""
-    basis = np.empty((WARM_STEPS + 1, len(start)))
-    diagonal, offdiagonal = np.empty(WARM_STEPS), np.empty(WARM_STEPS)
-    basis[0] = start
-    steps = WARM_STEPS
-    for j in range(WARM_STEPS):
-        image = matrix @ basis[j]
-        diagonal[j] = image @ basis[j]
-        for _ in range(2):  # full reorthogonalisation, twice: short bases afford it
-            image = image - (basis[: j + 1] @ image) @ basis[: j + 1]
-        offdiagonal[j] = np.linalg.norm(image)
-        if offdiagonal[j] <= 1e-13 * abs(diagonal[0]):
-            steps = j + 1
-            break
-        basis[j + 1] = image / offdiagonal[j]
-    from scipy.linalg import eigh_tridiagonal
-
-    values, vectors = eigh_tridiagonal(
-        diagonal[:steps], offdiagonal[: steps - 1], select="i", select_range=(steps - 1, steps - 1)
-    )
-    best = vectors[:, 0]
-    residual = float(abs(offdiagonal[steps - 1] * best[-1]))
-    vector = best @ basis[:steps]
-    return vector / np.linalg.norm(vector), float(values[0]), residual
