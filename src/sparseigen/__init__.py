@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from sparseigen import datasets
     from sparseigen.config import show_config
     from sparseigen.estimators.components import sparse_components
+    from sparseigen.estimators.joint import refine_components
     from sparseigen.estimators.path import cardinality_path
+    from sparseigen.estimators.sparse_pca import SparsePCA
     from sparseigen.estimators.variance import explained_variance
     from sparseigen.operators import Operator, covariance
     from sparseigen.results import Certificate, SparseEigResult, SparsePath, StopReason
@@ -23,12 +25,14 @@ _HOME = {
     "Operator": "sparseigen.operators",
     "SparseEigResult": "sparseigen.results",
     "StopReason": "sparseigen.results",
+    "SparsePCA": "sparseigen.estimators.sparse_pca",
     "SparsePath": "sparseigen.results",
     "cardinality_path": "sparseigen.estimators.path",
     "covariance": "sparseigen.operators",
     "datasets": "sparseigen.datasets",
     "errors": "sparseigen.errors",
     "explained_variance": "sparseigen.estimators.variance",
+    "refine_components": "sparseigen.estimators.joint",
     "show_config": "sparseigen.config",
     "sparse_components": "sparseigen.estimators.components",
     "sparse_eigenvector": "sparseigen.solve",
@@ -39,6 +43,7 @@ __all__ = [
     "Certificate",
     "Operator",
     "SparseEigResult",
+    "SparsePCA",
     "SparsePath",
     "StopReason",
     "cardinality_path",
@@ -46,6 +51,7 @@ __all__ = [
     "datasets",
     "errors",
     "explained_variance",
+    "refine_components",
     "show_config",
     "sparse_components",
     "sparse_eigenvector",

@@ -165,8 +165,8 @@ def sparse_eigenvector_block(
 ) -> list[SparseEigResult]:
     """Several components at once, by a method that can (`sparse_components` with ``deflation="block"`` calls this).
 
-    The components come largest value first, and each keeps the cardinality it was found with. The set as a whole has
-    no bound, so there are no certificates.
+    The components come in the order of the cardinalities. The set as a whole has no bound, so there are no
+    certificates.
     """
     operator = as_operator(A)
     spec = check_solver(method, operator, nonnegative=False)
@@ -187,11 +187,10 @@ def sparse_eigenvector_block(
     began = time.perf_counter()
     outcomes = spec.solve_block(operator, cardinalities, options)
     seconds = time.perf_counter() - began
-    found = [
+    return [
         _Request(operator, operator, operator, None, cardinality, "largest", method, options).result(outcome, seconds)
         for cardinality, outcome in zip(cardinalities, outcomes, strict=True)
     ]
-    return sorted(found, key=lambda result: -result.value)
 
 
 class _Request:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,42 @@ def check_cardinality(cardinality: Any, size: int, *, what: str = "cardinality",
         message = f"{what}={int(cardinality)} must be between 1 and the number of {of} ({size})."
         raise CardinalityError(message)
     return int(cardinality)
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """What a user wants: one cardinality a component, or (None) that they be chosen."""
+
+    cardinalities: list[int] | None
+
+
+def check_sparsity(cardinality: Any, size: int, count: int) -> Sparsity:
+    """An int, a fraction, a list or "auto", as one cardinality a component.
+
+    Examples
+    --------
+    >>> check_sparsity(0.5, 10, 2).cardinalities, check_sparsity([3, 1], 10, 2).cardinalities
+    ([5, 5], [3, 1])
+    """
+    if isinstance(cardinality, str):
+        if cardinality != "auto":
+            message = f"cardinality={cardinality!r} is not known; the only text allowed is 'auto'."
+            raise OptionError(message)
+        return Sparsity(None)
+    if isinstance(cardinality, (float, np.floating)):
+        if not 0.0 < cardinality <= 1.0:
+            message = (
+                f"cardinality={float(cardinality)!r} is a float, so it means a fraction of the variables: it must be "
+                "above 0 and at most 1. For a number of variables give an int."
+            )
+            raise CardinalityError(message)
+        return Sparsity([max(1, round(float(cardinality) * size))] * count)
+    if isinstance(cardinality, (list, tuple, np.ndarray)):
+        if len(cardinality) != count:
+            message = f"cardinality has {len(cardinality)} entries; with n_components={count} it needs {count}."
+            raise CardinalityError(message)
+        return Sparsity([check_cardinality(k, size, what=f"cardinality[{i}]") for i, k in enumerate(cardinality)])
+    return Sparsity([check_cardinality(cardinality, size)] * count)
 
 
 def check_choice(value: Any, allowed: Iterable[object], name: str) -> Any:
