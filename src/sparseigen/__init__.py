@@ -14,15 +14,19 @@ if TYPE_CHECKING:
     from sparseigen.estimators.components import sparse_components
     from sparseigen.estimators.joint import refine_components
     from sparseigen.estimators.path import cardinality_path
+    from sparseigen.estimators.search_cv import CardinalitySearchCV
     from sparseigen.estimators.sparse_pca import SparsePCA
+    from sparseigen.estimators.stability import SelectionStability, selection_stability
     from sparseigen.estimators.variance import explained_variance
     from sparseigen.operators import Operator, covariance
     from sparseigen.results import Certificate, SparseEigResult, SparsePath, StopReason
     from sparseigen.solve import sparse_eigenvector
 
 _HOME = {
+    "CardinalitySearchCV": "sparseigen.estimators.search_cv",
     "Certificate": "sparseigen.results",
     "Operator": "sparseigen.operators",
+    "SelectionStability": "sparseigen.estimators.stability",
     "SparseEigResult": "sparseigen.results",
     "StopReason": "sparseigen.results",
     "SparsePCA": "sparseigen.estimators.sparse_pca",
@@ -33,6 +37,7 @@ _HOME = {
     "errors": "sparseigen.errors",
     "explained_variance": "sparseigen.estimators.variance",
     "refine_components": "sparseigen.estimators.joint",
+    "selection_stability": "sparseigen.estimators.stability",
     "show_config": "sparseigen.config",
     "sparse_components": "sparseigen.estimators.components",
     "sparse_eigenvector": "sparseigen.solve",
@@ -40,8 +45,10 @@ _HOME = {
 """Public name -> the module it lives in. The one list of what users may rely on; a test pins it."""
 
 __all__ = [
+    "CardinalitySearchCV",
     "Certificate",
     "Operator",
+    "SelectionStability",
     "SparseEigResult",
     "SparsePCA",
     "SparsePath",
@@ -52,6 +59,7 @@ __all__ = [
     "errors",
     "explained_variance",
     "refine_components",
+    "selection_stability",
     "show_config",
     "sparse_components",
     "sparse_eigenvector",
