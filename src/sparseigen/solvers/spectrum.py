@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from sparseigen.operators.contract import Operator
 
 LARGEST_DENSE = 512
+LARGEST_DECOMPOSED = 200
+"""Up to this size leading eigenvectors come from a full decomposition."""
 
 
 def lower_end(operator: Operator) -> float:
@@ -39,7 +41,7 @@ def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
     LAPACK where the matrix is small, Lanczos from products above.
     """
     size = operator.size
-    if size <= LARGEST_DENSE or count >= size - 1:
+    if size <= LARGEST_DECOMPOSED or count >= size - 1:
         vectors = np.linalg.eigh(operator.to_dense())[1]
         return np.ascontiguousarray(vectors[:, ::-1][:, :count])
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
