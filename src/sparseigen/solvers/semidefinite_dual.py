@@ -28,6 +28,7 @@ Matrix = NDArray[np.float64]
 LARGEST_SIZE = 1000
 """Each iteration is one eigendecomposition of the whole matrix; above this size that takes seconds."""
 ITERATIONS = 200
+"""Eigendecompositions spent at most."""
 GAP = 1e-5
 """The relative distance between the relaxation's two sides at which it counts as solved."""
 
@@ -69,8 +70,10 @@ def _split(
     copy = np.eye(len(matrix)) / len(matrix)
     multiplier = np.zeros_like(matrix)
     bound, reached = np.inf, -np.inf
-    reason, iteration = StopReason.ITERATION_LIMIT, 0
     limit = min(ITERATIONS, options.max_iterations)
+    # Every dual point is a valid bound, so spending the whole budget is an ordinary end; a caller's lower limit is not.
+    reason = StopReason.COMPLETED if limit == ITERATIONS else StopReason.ITERATION_LIMIT
+    iteration = 0
     for iteration in range(1, limit + 1):
         relaxed = _onto_spectrahedron(copy - multiplier + matrix / step)
         copy = _onto_l1_ball(relaxed + multiplier, float(cardinality))
