@@ -6,7 +6,7 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench bench-pca clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data, as a table"
 	@echo "make test   all tests"
@@ -35,6 +35,9 @@ lint: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.speed
+
+bench-pca: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.pca
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

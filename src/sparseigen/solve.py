@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates import certify as certify_value
-from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted
+from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted, one_of
 from sparseigen.inputs.arguments import (
     check_candidates,
     check_cardinality,
     check_choice,
     check_count,
+    check_method_options,
     check_rng,
     check_start_vector,
     check_tolerance,
@@ -26,7 +28,7 @@ from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
 from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
-from sparseigen.solvers import SolverOptions, SolverOutcome, check_solver
+from sparseigen.solvers import SOLVERS, SolverOptions, SolverOutcome, check_definite, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.starts import STARTS
 from sparseigen.solvers.swapping import recomputed_value
@@ -52,6 +54,7 @@ def sparse_eigenvector(
     certify: bool = True,
     rng: Any = None,
     on_iteration: OnIteration | None = None,
+    method_options: Mapping[str, Any] | None = None,
 ) -> SparseEigResult:
     """Find the unit vector with at most k non-zeros that makes x'Ax largest (or smallest).
 
@@ -86,6 +89,10 @@ def sparse_eigenvector(
         For ``start="random"``; None is seed 0.
     on_iteration : callable, optional
         Called as ``on_iteration(iteration, vector, value)``; `progress_bar` makes one.
+    method_options : mapping, optional
+        The method's own parameters by name, for example ``{"gamma": 0.3}`` for "gpower-l1". Methods other than
+        "tpower" have their own start and end, and do not use ``start`` and ``polish``; what they used instead is
+        in the result's settings.
 
     Returns
     -------
@@ -131,7 +138,9 @@ def sparse_eigenvector(
         max_iterations=check_count(max_iterations, "max_iterations"),
         rng=check_rng(rng),
         progress=progress,
+        extra=check_method_options(method_options, spec.parameters, method),
     )
+    check_definite(method, searched)
     certify = _check_flag(certify, "certify")
     if on_iteration is not None and not callable(on_iteration):
         message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
@@ -150,6 +159,51 @@ def sparse_eigenvector(
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
     return replace(result, certificate=request.certificate(result)) if certify else result
+
+
+def sparse_eigenvector_block(
+    A: Any,
+    cardinalities: list[int],
+    *,
+    method: str,
+    rtol: float = 1e-7,
+    atol: float = 0.0,
+    max_iterations: int = 1000,
+    certify: bool = False,
+    rng: Any = None,
+    method_options: Mapping[str, Any] | None = None,
+) -> list[SparseEigResult]:
+    """Several components at once, by a method that can (`sparse_components` with ``deflation="block"`` calls this).
+
+    The components come in the order of the cardinalities. The set as a whole has no bound, so there are no
+    certificates.
+    """
+    operator = as_operator(A)
+    spec = check_solver(method, operator, nonnegative=False)
+    check_definite(method, operator)
+    if spec.solve_block is None:
+        able = one_of(name for name, other in SOLVERS.items() if other.solve_block is not None)
+        message = f"method={method!r} finds one component at a time; deflation='block' needs one of: {able}."
+        raise OptionError(message)
+    options = SolverOptions(
+        rtol=check_tolerance(rtol, "rtol"),
+        atol=check_tolerance(atol, "atol"),
+        max_iterations=check_count(max_iterations, "max_iterations"),
+        rng=check_rng(rng),
+        progress=Progress(operator.size),
+        extra=check_method_options(method_options, spec.parameters, method),
+    )
+    if _check_flag(certify, "certify"):
+        raise OptionError("certify=True: a block of components found at once has no bound; use certify=False.")
+    began = time.perf_counter()
+    outcomes = spec.solve_block(operator, cardinalities, options)
+    seconds = time.perf_counter() - began
+    return [
+        _Request(operator, operator, operator, 1.0, None, cardinality, "largest", method, options).result(
+            outcome, seconds
+        )
+        for cardinality, outcome in zip(cardinalities, outcomes, strict=True)
+    ]
 
 
 class _Request:

@@ -14,7 +14,8 @@ import sparseigen
 SOURCE = Path(sparseigen.__file__).parent
 
 LAYERS = [
-    "errors results",
+    "errors",
+    "results",
     "inputs kernels",
     "operators",
     "solvers",
@@ -29,15 +30,22 @@ LAYERS = [
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names.split()}
 
 PUBLIC_NAMES = {
+    "CardinalitySearchCV",
     "Certificate",
     "Operator",
+    "SelectionStability",
     "SparseEigResult",
+    "SparsePCA",
+    "SparsePath",
     "StopReason",
+    "cardinality_path",
     "covariance",
     "datasets",
     "errors",
     "explained_variance",
     "progress_bar",
+    "refine_components",
+    "selection_stability",
     "show_config",
     "sparse_components",
     "sparse_eigenvector",

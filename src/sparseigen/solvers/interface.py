@@ -89,6 +89,7 @@ class SolverOutcome:
 
 
 Solver = Callable[[Operator, int, SolverOptions], SolverOutcome]
+BlockSolver = Callable[[Operator, list[int], SolverOptions], list[SolverOutcome]]
 
 
 @dataclass(frozen=True)
@@ -102,3 +103,5 @@ class SolverSpec:
     """Whether the method is defined for covariance (positive semidefinite) matrices only."""
     parameters: tuple[str, ...] = ()
     """Names of the method's own parameters."""
+    solve_block: BlockSolver | None = None
+    """For methods that can find several components at once: the same, with one cardinality a component."""

@@ -1,0 +1,122 @@
+"""The leading eigenpair of a matrix that differs little from one just solved.
+
+Paths and greedy searches solve long rows of k x k problems on supports that differ by a variable or two. Two things
+make that cheap: the block of A is updated by the rows that changed instead of being gathered anew, and the last
+eigenvector starts a short Lanczos process instead of a full decomposition.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.operators.contract import Indices, Operator
+from sparseigen.solvers.interface import Weights
+from sparseigen.solvers.support import leading_eigenpair
+
+SMALLEST_WARM = 24
+"""Below this size LAPACK is as fast."""
+STEPS, CHECKED = 24, 4
+"""Products before the process restarts from its best vector, and after how many the residual is looked at."""
+RESTARTS = 8
+"""Restarts before LAPACK takes over."""
+SMALL_RESIDUAL = 1e-8
+"""Relative to the value. The value's own error is the residual squared over the gap: rounding level."""
+
+
+def warm_eigenpair(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float]:
+    """The leading eigenpair of a small symmetric matrix, from a vector already close to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseigen.solvers.warm_eigenpair import warm_eigenpair
+    >>> matrix = np.diag(np.arange(50.0))
+    >>> round(warm_eigenpair(matrix, np.ones(50))[1], 9)
+    49.0
+    """
+    length = float(np.linalg.norm(start))
+    if len(matrix) < SMALLEST_WARM or not length > 0.0:
+        return leading_eigenpair(np.ascontiguousarray(matrix))
+    vector = start / length
+    for _ in range(RESTARTS):
+        vector, value, residual = _lanczos(matrix, vector)
+        if residual <= SMALL_RESIDUAL * abs(value):
+            return vector, value
+    return leading_eigenpair(np.ascontiguousarray(matrix))
+
+
+def _lanczos(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float, float]:
+    """The best vector of a Krylov space, its value and the length of its residual; ends early when that is small."""
+    basis = np.empty((STEPS + 1, len(start)))
+    tridiagonal = np.zeros((STEPS, STEPS))
+    basis[0] = start
+    for j in range(STEPS):
+        image = matrix @ basis[j]
+        shares = basis[: j + 1] @ image
+        image -= shares @ basis[: j + 1]
+        tridiagonal[j, j] = shares[j]
+        following = float(np.sqrt(image @ image))
+        exhausted = following <= 1e-14 * abs(tridiagonal[0, 0]) or j == STEPS - 1
+        if exhausted or (j + 1) % CHECKED == 0:
+            values, vectors = np.linalg.eigh(tridiagonal[: j + 1, : j + 1])
+            residual = following * abs(float(vectors[-1, -1]))
+            if exhausted or residual <= SMALL_RESIDUAL * abs(values[-1]):
+                break
+        basis[j + 1] = image / following
+        tridiagonal[j, j + 1] = tridiagonal[j + 1, j] = following
+    vector = vectors[:, -1] @ basis[: j + 1]
+    return vector / np.linalg.norm(vector), float(values[-1]), residual
+
+
+class SupportBlock:
+    """A on a support that changes by a few variables at a time.
+
+    The block lives in one buffer in the order in which variables came; a variable that leaves is replaced by the
+    last one. A move costs one row of A for each variable that enters.
+    """
+
+    def __init__(self, operator: Operator, capacity: int) -> None:
+        self.operator = operator
+        self.order = np.zeros(0, dtype=np.int64)
+        self.diagonal = operator.diagonal()
+        self._buffer = np.zeros((capacity, capacity))
+        self._place = np.full(operator.size, -1, dtype=np.int64)
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The block, rows and columns in the order of ``order``."""
+        size = len(self.order)
+        return self._buffer[:size, :size]
+
+    def move_to(self, indices: Indices) -> None:
+        """Make the block that of another support."""
+        wanted = np.zeros(self.operator.size, dtype=bool)
+        wanted[indices] = True
+        for variable in self.order[~wanted[self.order]]:
+            self._remove(int(variable))
+        entering = indices[self._place[indices] < 0]
+        if entering.size:
+            columns = np.asarray(self.operator.columns(entering), dtype=np.float64)
+            for variable, column in zip(entering, columns.T, strict=True):
+                self._add(int(variable), column)
+
+    def _add(self, variable: int, column: NDArray[np.float64]) -> None:
+        size = len(self.order)
+        row = column[self.order]
+        self._buffer[size, :size] = row
+        self._buffer[:size, size] = row
+        self._buffer[size, size] = self.diagonal[variable]
+        self._place[variable] = size
+        self.order = np.append(self.order, variable)
+
+    def _remove(self, variable: int) -> None:
+        place, last = int(self._place[variable]), len(self.order) - 1
+        moved = int(self.order[last])
+        if place != last:
+            self._buffer[place, :last] = self._buffer[last, :last]
+            self._buffer[:last, place] = self._buffer[:last, last]
+            self._buffer[place, place] = self.diagonal[moved]
+            self.order[place], self._place[moved] = moved, place
+        self._place[variable] = -1
+        self.order = self.order[:last].copy()
