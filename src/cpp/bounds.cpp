@@ -29,49 +29,60 @@ SPARSEIGEN_DISPATCH void chunk_maxima(const double* __restrict values, std::size
     }
 }
 
+// Everything that reaches `threshold`, in order; returns how many. Written without a branch on the data.
+SPARSEIGEN_DISPATCH std::size_t keep_reaching(const double* __restrict values, std::size_t width, double threshold,
+                                              double* __restrict out) {
+    std::size_t kept = 0;
+    for (std::size_t j = 0; j < width; ++j) {
+        out[kept] = values[j];
+        kept += values[j] >= threshold;
+    }
+    return kept;
+}
+
 struct Selection {
     std::vector<double> maxima, pool;
 };
 
-// Sum and smallest of the `count` largest of `values`. A chunk maximum is one of the values, so the count-th largest
-// maximum is a threshold that at least `count` values reach: only those are sorted out further.
-void sum_of_largest(std::vector<double>& values, std::size_t width, std::size_t count, Selection& work, double* sum,
-                    double* least) {
+// A threshold that probably lets a little more than `count` values through.
+double guessed_threshold(const double* values, std::size_t width, std::size_t count, std::vector<double>& sample) {
+    constexpr std::size_t kSample = 128;
+    sample.resize(kSample);
+    for (std::size_t s = 0; s < kSample; ++s) sample[s] = values[s * width / kSample];
+    const double expected = static_cast<double>(kSample) * count / width;
+    const std::size_t rank = static_cast<std::size_t>(expected + 2.0 * std::sqrt(expected) + 2.0);
+    if (rank >= kSample) return -1.0;
+    std::nth_element(sample.begin(), sample.begin() + rank, sample.end(), std::greater<double>());
+    return sample[rank];
+}
+
+// Sum and smallest of the `count` largest of `values` (all >= 0). A threshold first sorts out most values; the
+// selection then runs over the rest. The answer does not depend on the threshold: when too few reach it, all count.
+void sum_of_largest(const std::vector<double>& values, std::size_t width, std::size_t count, Selection& work,
+                    double* sum, double* least) {
     *sum = 0.0;
     *least = 0.0;
-    if (count == 0) return;
-    if (count >= width) {
-        double smallest = values[0];
-        for (std::size_t j = 0; j < width; ++j) {
-            *sum += values[j];
-            smallest = std::min(smallest, values[j]);
-        }
-        *least = count == width ? smallest : 0.0;
-        return;
-    }
-    double* begin = values.data();
-    double* end = begin + width;
+    if (count == 0 || width == 0) return;
+    std::vector<double>& pool = work.pool;
+    pool.resize(width);
     const std::size_t chunks = width / kChunk;
+    double threshold = -1.0;
     if (2 * count <= chunks) {
+        // A chunk maximum is one of the values, so at least `count` values reach the count-th largest maximum.
         work.maxima.resize(chunks);
         chunk_maxima(values.data(), chunks, work.maxima.data());
-        std::vector<double>& pool = work.pool;
-        pool.assign(work.maxima.begin(), work.maxima.end());
-        std::nth_element(pool.begin(), pool.begin() + (count - 1), pool.end(), std::greater<double>());
-        const double threshold = pool[count - 1];
-        pool.clear();
-        for (std::size_t c = 0; c < chunks; ++c)
-            if (work.maxima[c] >= threshold)
-                for (std::size_t j = c * kChunk; j < (c + 1) * kChunk; ++j)
-                    if (values[j] >= threshold) pool.push_back(values[j]);
-        for (std::size_t j = chunks * kChunk; j < width; ++j)
-            if (values[j] >= threshold) pool.push_back(values[j]);
-        begin = pool.data();
-        end = begin + pool.size();
+        std::nth_element(work.maxima.begin(), work.maxima.begin() + (count - 1), work.maxima.end(),
+                         std::greater<double>());
+        threshold = work.maxima[count - 1];
+    } else if (width >= 256) {
+        threshold = guessed_threshold(values.data(), width, count, work.maxima);
     }
-    std::nth_element(begin, begin + (count - 1), end, std::greater<double>());
-    *least = begin[count - 1];
-    for (std::size_t j = 0; j < count; ++j) *sum += begin[j];
+    std::size_t kept = keep_reaching(values.data(), width, threshold, pool.data());
+    if (kept < count) kept = keep_reaching(values.data(), width, -1.0, pool.data());
+    count = std::min(count, kept);
+    std::nth_element(pool.begin(), pool.begin() + (count - 1), pool.begin() + kept, std::greater<double>());
+    *least = pool[count - 1];
+    for (std::size_t j = 0; j < count; ++j) *sum += pool[j];
 }
 
 }  // namespace

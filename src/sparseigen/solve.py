@@ -130,8 +130,8 @@ def sparse_eigenvector(
     began = time.perf_counter()
     try:
         outcome = spec.solve(searched, cardinality, options)
-    except KeyboardInterrupt:
-        raise SolveInterrupted(request.best_so_far(time.perf_counter() - began)) from None
+    except KeyboardInterrupt as stop:
+        raise SolveInterrupted(request.best_so_far(stop, time.perf_counter() - began)) from None
     result = request.result(outcome, time.perf_counter() - began)
     if outcome.stop_reason is StopReason.ITERATION_LIMIT:
         message = (
@@ -139,7 +139,7 @@ def sparse_eigenvector(
             "improve. Raise max_iterations, or use polish='swap'."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    return replace(result, certificate=request.certificate(result)) if certify else result
+    return replace(result, certificate=request.certificate(outcome)) if certify else result
 
 
 class _Request:
@@ -179,14 +179,16 @@ class _Request:
             names=self.operator.names,
         )
 
-    def certificate(self, result: SparseEigResult) -> Certificate:
-        sign = 1.0 if self.which == "largest" else -1.0
-        found = certify_value(self.searched, self.cardinality, sign * result.value)
+    def certificate(self, outcome: SolverOutcome) -> Certificate:
+        found = certify_value(self.searched, self.cardinality, outcome.vector, proven=outcome.proven)
         if self.which == "largest":
             return found
         return Certificate(-found.upper_bound, -found.lower_bound, found.method)
 
-    def best_so_far(self, seconds: float) -> SparseEigResult | None:
+    def best_so_far(self, stop: KeyboardInterrupt, seconds: float) -> SparseEigResult | None:
+        if isinstance(stop, SolveInterrupted) and isinstance(stop.result, SolverOutcome):  # a solver with a bracket
+            result = self.result(stop.result, seconds)
+            return replace(result, certificate=self.certificate(stop.result))
         progress = self.options.progress
         if progress.best is None:
             return None

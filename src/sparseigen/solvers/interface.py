@@ -52,6 +52,14 @@ class Progress:
         if self.on_iteration is not None:
             self.on_iteration(self.iterations, vector.spread(self.size), self.value_of(value))
 
+    def report_bracket(self, vector: SparseVector, lower: float, upper: float) -> None:
+        """One more node of an exact search. A callback with a method ``on_bracket`` hears (nodes, low end, high end)."""
+        self.report(vector, lower)
+        on_bracket = getattr(self.on_iteration, "on_bracket", None)
+        if on_bracket is not None:
+            low, high = sorted((self.value_of(lower), self.value_of(upper)))
+            on_bracket(self.iterations, low, high)
+
 
 @dataclass(frozen=True)
 class SolverOptions:
@@ -74,6 +82,14 @@ class SolverOptions:
 
 
 @dataclass(frozen=True)
+class Proven:
+    """An upper bound on the optimum that a solver proved on its way, rounding included, and how."""
+
+    upper_bound: float
+    method: str
+
+
+@dataclass(frozen=True)
 class SolverOutcome:
     """A solver's answer, before it becomes a result with names and a certificate."""
 
@@ -83,6 +99,7 @@ class SolverOutcome:
     n_iterations: int
     history: list[float]
     settings: dict[str, Any] = field(default_factory=dict)
+    proven: Proven | None = None
 
 
 Solver = Callable[[Operator, int, SolverOptions], SolverOutcome]
