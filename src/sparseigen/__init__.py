@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from sparseigen import datasets
     from sparseigen.certificates.bounds import upper_bound
     from sparseigen.config import show_config
+    from sparseigen.exact import solve_exact, verify
     from sparseigen.operators import Operator, covariance
     from sparseigen.results import Certificate, SparseEigResult, StopReason
     from sparseigen.solve import sparse_eigenvector
@@ -25,8 +26,10 @@ _HOME = {
     "datasets": "sparseigen.datasets",
     "errors": "sparseigen.errors",
     "show_config": "sparseigen.config",
+    "solve_exact": "sparseigen.exact",
     "sparse_eigenvector": "sparseigen.solve",
     "upper_bound": "sparseigen.certificates.bounds",
+    "verify": "sparseigen.exact",
 }
 """Public name -> the module it lives in. The one list of what users may rely on; a test pins it."""
 
@@ -39,8 +42,10 @@ __all__ = [
     "datasets",
     "errors",
     "show_config",
+    "solve_exact",
     "sparse_eigenvector",
     "upper_bound",
+    "verify",
 ]
 
 

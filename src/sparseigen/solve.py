@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sparseigen.certificates import certify as certify_value
 from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted
+from sparseigen.exact import EXACT_SOLVER
 from sparseigen.inputs.arguments import (
     check_candidates,
     check_cardinality,
@@ -24,11 +25,13 @@ from sparseigen.inputs.arguments import (
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
 from sparseigen.results import Certificate, SparseEigResult, StopReason
-from sparseigen.solvers import SolverOptions, SolverOutcome, check_solver
+from sparseigen.solvers import SOLVERS, SolverOptions, SolverOutcome, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.starts import STARTS
 from sparseigen.solvers.swapping import recomputed_value
 from sparseigen.solvers.truncated_power import POLISHES
+
+SOLVERS["exact"] = EXACT_SOLVER  # it proves with the certificates' bounds, so it lives above the other solvers
 
 
 def sparse_eigenvector(

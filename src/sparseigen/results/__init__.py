@@ -2,5 +2,6 @@
 
 from sparseigen.results.certificate import Certificate
 from sparseigen.results.eigenvector import SparseEigResult, StopReason
+from sparseigen.results.verification import Verification
 
-__all__ = ["Certificate", "SparseEigResult", "StopReason"]
+__all__ = ["Certificate", "SparseEigResult", "StopReason", "Verification"]

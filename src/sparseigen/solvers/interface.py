@@ -53,7 +53,7 @@ class Progress:
             self.on_iteration(self.iterations, vector.spread(self.size), self.value_of(value))
 
     def report_bracket(self, vector: SparseVector, lower: float, upper: float) -> None:
-        """One more node of an exact search. A callback with a method ``on_bracket`` hears (nodes, low end, high end)."""
+        """One more node of an exact search; a callback with a method ``on_bracket`` hears (iterations, low, high)."""
         self.report(vector, lower)
         on_bracket = getattr(self.on_iteration, "on_bracket", None)
         if on_bracket is not None:
