@@ -186,7 +186,7 @@ class _Request:
         found = certify_value(self.searched, self.cardinality, outcome.vector, proven=outcome.proven)
         if self.which == "largest":
             return found
-        return Certificate(-found.upper_bound, -found.lower_bound, found.method)
+        return replace(found, lower_bound=-found.upper_bound, upper_bound=-found.lower_bound)
 
     def best_so_far(self, stop: KeyboardInterrupt, seconds: float) -> SparseEigResult | None:
         if isinstance(stop, SolveInterrupted) and isinstance(stop.result, SolverOutcome):  # a solver with a bracket

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.certificates.portfolio import EFFORTS, certify
+from sparseigen.certificates.problem import BoundProblem
 from sparseigen.errors import UnsupportedOperatorError
 from sparseigen.inputs.arguments import check_cardinality, check_choice
 from sparseigen.operators import as_operator
@@ -62,7 +63,8 @@ def upper_bound(A: Any, cardinality: int, *, effort: str = "default") -> Certifi
     cardinality = check_cardinality(cardinality, operator.size)
     check_choice(effort, EFFORTS, "effort")
     options = SolverOptions(progress=Progress(operator.size))
-    outcome = solve_truncated_power(operator, cardinality, options)
+    problem = BoundProblem(operator, cardinality)
+    outcome = solve_truncated_power(problem.searchable(), cardinality, options)
     certificate = certify(operator, cardinality, outcome.vector, effort=effort)
     if not np.isfinite(certificate.upper_bound):
         message = (

@@ -21,6 +21,8 @@ def trace_bound(problem: BoundProblem) -> float:
     if largest >= problem.best:  # not worth a proof of semidefiniteness
         return np.inf
     shift = psd_shift(problem)
+    if np.isinf(shift):
+        return np.inf
     slack = 2.0 * gamma(cardinality) * sum_of_largest(np.abs(diagonal), cardinality)
     return largest + slack + (cardinality - 1) * shift * (1.0 + 4.0 * UNIT) + problem.margin + TINY
 

@@ -19,6 +19,7 @@ from sparseigen.certificates.penalised_dual import converged_penalised_bound, pe
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.scaled_rows import scaled_row_bound
 from sparseigen.certificates.spectral import spectral_bound
+from sparseigen.certificates.splitting import splitting_bound
 from sparseigen.operators.contract import Operator
 from sparseigen.results import Certificate
 from sparseigen.solvers.interface import Proven, SparseVector
@@ -42,6 +43,7 @@ UPPER_BOUNDS: dict[str, BoundSpec] = {
     "penalised dual": BoundSpec(penalised_bound, ("default",)),
     "converged penalised dual": BoundSpec(converged_penalised_bound, ("tight",)),
     "largest eigenvalue": BoundSpec(spectral_bound, EFFORTS),
+    "splitting": BoundSpec(splitting_bound, ("tight",)),
 }
 """Tried in this order; the smallest wins, and none is tried once the gap is closed."""
 
@@ -61,12 +63,12 @@ def certify(
     """
     lower = achieved_value(operator, vector)
     if proven is not None:
-        return Certificate(lower, max(lower, proven.upper_bound), proven.method)
+        return Certificate(lower, max(lower, proven.upper_bound), proven.method, scale=proven.scale)
     problem = BoundProblem(operator, cardinality, vector, achieved=lower)
     if effort == "tight":
         problem.deadline = time.perf_counter() + seconds
     upper, method = smallest_bound(problem, effort)
-    return Certificate(lower, max(lower, upper), method)
+    return Certificate(lower, max(lower, upper), method, scale=problem.scale)
 
 
 def smallest_bound(problem: BoundProblem, effort: str) -> tuple[float, str]:

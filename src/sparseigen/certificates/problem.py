@@ -13,13 +13,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.certificates.rounding import UNIT, raised_sum, sum_of_largest
+from sparseigen.certificates.rounding import ZERO, raised_sum, sum_of_largest
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator
+from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.solvers.interface import SparseVector
 
 Numbers = NDArray[np.float64]
 
 BLOCK_ENTRIES = 1 << 22
+LARGEST_EXPONENT = 400
+"""Matrices with entries beyond 2 ** +-400 are searched in scaled form: solvers form squares and their sums."""
 
 
 @dataclass
@@ -95,6 +98,12 @@ class BoundProblem:
             own = chosen[begin : begin + step]
             yield own, self.operator.accurate_columns(own).T
 
+    def searchable(self) -> Operator:
+        """The operator, or a scaled one where its entries are so large or small that squares leave the range."""
+        if abs(self.exponent) < LARGEST_EXPONENT:
+            return self.operator
+        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, -self.exponent)))
+
     def scaled(self, value: float) -> float:
         """A number of the caller's matrix, scaled like the entries (for comparisons only)."""
         return float(np.ldexp(value, -self.exponent))
@@ -105,9 +114,14 @@ class BoundProblem:
         return value if np.isinf(value) else float(np.nextafter(value, np.inf))
 
     @property
+    def scale(self) -> float:
+        """The size of the matrix's largest entry."""
+        return float(np.ldexp(1.0, self.exponent))
+
+    @property
     def closed(self) -> bool:
         """Whether the best bound meets the answer found, so that no other bound is worth its time."""
-        return self.best - self.achieved <= self.target_gap * max(abs(self.best), UNIT)
+        return self.best - self.achieved <= self.target_gap * max(abs(self.best), ZERO)
 
     @property
     def out_of_time(self) -> bool:

@@ -15,6 +15,9 @@ UNIT = 2.0**-53
 TINY = 2.0**-960
 """Covers underflow in matrices whose largest entry is about one."""
 
+ZERO = 1e-9
+"""Values below this count as zero when gaps are measured, in matrices whose largest entry is about one."""
+
 
 def gamma(operations: int) -> float:
     """A safe relative error of a sum of that many terms."""

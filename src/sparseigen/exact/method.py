@@ -11,11 +11,12 @@ from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.elementary import row_bound
 from sparseigen.certificates.portfolio import smallest_bound
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.rounding import ZERO
 from sparseigen.errors import SolveInterrupted
 from sparseigen.exact.presolve import surviving
 from sparseigen.exact.search import Search
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Operator
-from sparseigen.results import StopReason
+from sparseigen.results import Certificate, StopReason
 from sparseigen.solvers.interface import Proven, SolverOptions, SolverOutcome, SolverSpec, SparseVector
 from sparseigen.solvers.swapping import recomputed_value
 from sparseigen.solvers.truncated_power import solve_truncated_power
@@ -33,6 +34,9 @@ class Bracket:
     vector: SparseVector
     upper: float = np.inf
     method: str = "none"
+    scale: float = 0.0
+    finished: bool = False
+    searchable: bool = True
     nodes: int = 0
     survivors: int = 0
     history: list[float] = field(default_factory=list)
@@ -41,7 +45,7 @@ class Bracket:
         """The bracket as a solver's answer."""
         value = recomputed_value(self.operator, self.vector)
         settings = {"nodes": self.nodes, "presolved_size": self.survivors}
-        proven = Proven(self.upper, self.method)
+        proven = Proven(self.upper, self.method, self.scale)
         history = [*self.history, value]
         return SolverOutcome(self.vector, value, reason, self.nodes, history, settings, proven)
 
@@ -67,8 +71,8 @@ def branch_and_bound(operator: Operator, cardinality: int, options: SolverOption
 def _close(bracket: Bracket, options: SolverOptions, deadline: float, gap: float) -> StopReason:
     problem = BoundProblem(bracket.operator, bracket.cardinality, target_gap=0.5 * gap)
     problem.best = row_bound(problem)
-    bracket.upper, bracket.method = problem.unscaled(problem.best), "rows"
-    _find(bracket, options)
+    bracket.upper, bracket.method, bracket.scale = problem.unscaled(problem.best), "rows", problem.scale
+    _find(bracket, problem, options)
     problem.vector = bracket.vector
     problem.achieved = problem.scaled(achieved_value(bracket.operator, bracket.vector))
     upper, method = smallest_bound(problem, "default")
@@ -80,11 +84,11 @@ def _close(bracket: Bracket, options: SolverOptions, deadline: float, gap: float
     return _reason(bracket, gap)
 
 
-def _find(bracket: Bracket, options: SolverOptions) -> None:
+def _find(bracket: Bracket, problem: BoundProblem, options: SolverOptions) -> None:
     """The default solver's answer; an interruption leaves the best vector seen."""
     progress = options.progress
     try:
-        outcome = solve_truncated_power(bracket.operator, bracket.cardinality, options)
+        outcome = solve_truncated_power(problem.searchable(), bracket.cardinality, options)
         bracket.vector, bracket.history = outcome.vector, outcome.history
     finally:
         if progress.best is not None and len(progress.best.indices) <= bracket.cardinality and not bracket.history:
@@ -92,17 +96,18 @@ def _find(bracket: Bracket, options: SolverOptions) -> None:
 
 
 def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, deadline: float, gap: float) -> None:
-    cutoff = problem.achieved + 0.5 * gap * abs(problem.achieved)
+    cutoff = problem.achieved + 0.5 * gap * max(abs(problem.achieved), ZERO)
     alive = surviving(problem, cutoff, PRESOLVE_PASSES)
     bracket.survivors = len(alive)
     if len(alive) > LARGEST_MATERIALISED:
-        return  # too large to search; the root's bracket stands
+        bracket.searchable = False  # too large to search; the root's bracket stands
+        return
     if len(alive) < bracket.cardinality:  # nothing better than the cutoff is left
         bracket.upper, bracket.method = min(bracket.upper, problem.unscaled(cutoff)), "presolve"
         return
     search = Search(problem, alive, bracket.vector, gap, options.progress)
     try:
-        search.run(deadline)
+        bracket.finished = search.run(deadline)
     finally:
         bracket.vector, bracket.nodes = search.incumbent, search.nodes
         bracket.survivors = search.survivors
@@ -113,10 +118,12 @@ def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, dea
 
 def _reason(bracket: Bracket, gap: float) -> StopReason:
     lower = achieved_value(bracket.operator, bracket.vector)
-    relative = (bracket.upper - lower) / max(abs(bracket.upper), abs(lower), np.finfo(float).tiny)
-    if relative <= min(gap, GAP):
+    reached = Certificate(lower, max(lower, bracket.upper), bracket.method, scale=bracket.scale)
+    if reached.optimal and (bracket.finished or reached.relative_gap <= gap):
         return StopReason.OPTIMAL
-    return StopReason.GAP if relative <= gap else StopReason.TIME_LIMIT
+    if reached.relative_gap <= gap:
+        return StopReason.GAP
+    return StopReason.TIME_LIMIT if bracket.searchable else StopReason.COMPLETED
 
 
 EXACT_SOLVER = SolverSpec(branch_and_bound, needs=("accurate_columns", "submatrix"), parameters=("time_limit", "gap"))

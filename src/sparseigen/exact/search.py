@@ -15,6 +15,7 @@ import numpy as np
 
 from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.rounding import ZERO
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.exact.node import Node, Tree, bounded, children
 from sparseigen.operators.contract import Indices
@@ -54,7 +55,7 @@ class Search:
     @property
     def cutoff(self) -> float:
         """Supports must beat this: the best answer's value plus half the gap allowed."""
-        return self.lower + 0.5 * self.gap * abs(self.lower)
+        return self.lower + 0.5 * self.gap * max(abs(self.lower), ZERO)
 
     @property
     def upper(self) -> float:

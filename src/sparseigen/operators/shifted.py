@@ -38,7 +38,7 @@ class ShiftedOperator(Operator):
 
     def entry_errors(self) -> NDArray[np.float64]:
         """Those of the base, and one rounding of the shifted diagonal."""
-        errors = self.sign**2 * self.base.entry_errors()
+        errors = abs(self.sign) * self.base.entry_errors()
         return errors + (2.0**-52 * np.abs(self.diagonal()) if self.shift != 0.0 else 0.0)
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:

@@ -32,7 +32,8 @@ class SparseData(Operator):
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
-        sums = np.asarray(self.variables.sum(axis=1, dtype=np.float64)).ravel()
+        # Added up in float64: scipy's own sum rounds float32 data to float32 on the way.
+        sums = np.asarray(self.variables.astype(np.float64).sum(axis=1)).ravel()
         self.means = sums / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
         variances = check_variances(self._diagonal())

@@ -83,10 +83,14 @@ class SolverOptions:
 
 @dataclass(frozen=True)
 class Proven:
-    """An upper bound on the optimum that a solver proved on its way, rounding included, and how."""
+    """An upper bound on the optimum that a solver proved on its way, rounding included, and how.
+
+    ``scale`` is the size of the matrix's entries.
+    """
 
     upper_bound: float
     method: str
+    scale: float = 0.0
 
 
 @dataclass(frozen=True)
