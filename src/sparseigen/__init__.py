@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparseigen import datasets
     from sparseigen.certificates.bounds import upper_bound
+    from sparseigen.certificates.recovery import recovery_check, restricted_norm
     from sparseigen.config import show_config
     from sparseigen.exact import solve_exact, verify
     from sparseigen.operators import Operator, covariance
@@ -25,6 +26,8 @@ _HOME = {
     "covariance": "sparseigen.operators",
     "datasets": "sparseigen.datasets",
     "errors": "sparseigen.errors",
+    "recovery_check": "sparseigen.certificates.recovery",
+    "restricted_norm": "sparseigen.certificates.recovery",
     "show_config": "sparseigen.config",
     "solve_exact": "sparseigen.exact",
     "sparse_eigenvector": "sparseigen.solve",
@@ -41,6 +44,8 @@ __all__ = [
     "covariance",
     "datasets",
     "errors",
+    "recovery_check",
+    "restricted_norm",
     "show_config",
     "solve_exact",
     "sparse_eigenvector",

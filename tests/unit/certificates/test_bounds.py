@@ -175,7 +175,7 @@ def test_blocks_when_the_matrix_is_too_large_to_hold(rng, monkeypatch):
 
 
 def test_errors_say_what_is_allowed():
-    with pytest.raises(OptionError, match="effort='fast' is not known. Allowed: 'cheap', 'default', 'tight'"):
+    with pytest.raises(OptionError, match=r"effort='fast' is not known\. Allowed: 'cheap', 'default', 'tight'"):
         se.upper_bound(np.eye(3), 1, effort="fast")
     with pytest.raises(CardinalityError, match="cardinality=4 must be between 1 and the number of variables"):
         se.upper_bound(np.eye(3), 4)

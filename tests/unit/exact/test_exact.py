@@ -158,5 +158,3 @@ def test_ties_and_duplicates_are_proven():
     graph = np.zeros((6, 6))
     graph[0, 1] = graph[1, 0] = 1.0
     assert se.solve_exact(graph, 1).certificate.optimal  # an optimum of exactly zero
-
-
