@@ -38,11 +38,25 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
     r_i = A_ii + (1/d_i) * (sum of the k - 1 largest |A_ij| d_j over j != i). For any support S the matrix A_SS is
     dominated by the nonnegative (off its diagonal) B with B_ij = |A_ij|, and lambda_max(B) <= max_i (Bd)_i / d_i
     (Collatz and Wielandt). The computed r_i is off by at most (k + 6) roundings of |A_ii| + the rest.
+
+    Where the matrix is not in memory, rows that cannot reach the answer found are not formed: `_ceilings`.
     """
-    rows = np.empty(problem.size)
-    for own, block in problem.blocks():
+    rows = _ceilings(problem, weights)
+    wanted = None if problem.dense is not None else np.flatnonzero(rows > problem.achieved)
+    for own, block in problem.blocks(wanted):
         sums, _ = kernels.top_row_sums(block, own, weights, problem.cardinality - 1)
         rest = sums / weights[own]
         diagonal = problem.diagonal[own]
         rows[own] = diagonal + rest + 2.0 * gamma(problem.cardinality + 6) * (np.abs(diagonal) + rest)
     return float(rows.max()) + problem.margin + TINY, rows
+
+
+def _ceilings(problem: BoundProblem, weights: Numbers) -> Numbers:
+    """Above every r_i without a look at the matrix: |A_ij| <= sqrt(A_ii A_jj) in a Gram matrix, infinite in others."""
+    if problem.dense is not None or not problem.operator.psd_by_construction:
+        return np.full(problem.size, np.inf)
+    squares = problem.diagonal + problem.entry_errors
+    roots = np.sqrt(squares)
+    largest = sum_of_largest(roots * weights, problem.cardinality - 1) if problem.cardinality > 1 else 0.0
+    ceilings: Numbers = (squares + roots * largest / weights) * (1.0 + 4.0 * gamma(problem.cardinality + 6))
+    return ceilings

@@ -35,6 +35,10 @@ SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
 MOST_STEPS = 400
 GOLDEN = 0.6180339887498949
+HOPELESS = 1.5
+"""A closed form this many times above the best bound is not searched for a better penalty."""
+LARGEST_STEP = 1.0e8
+"""Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this."""
 NEIGHBOURS_FROM = 64
 """Smallest cardinality for which neighbouring ones are tried in closed form: below, the ascent costs less."""
 
@@ -93,15 +97,17 @@ def support_points(rows: Numbers, direction: Numbers, penalty: float) -> Numbers
     return points
 
 
-def closed_forms(rows: Numbers, direction: Numbers, cardinality: int) -> Iterator[tuple[Numbers, float]]:
-    """Closed-form dual points worth trying, with what they prove up to rounding.
+def closed_forms(
+    rows: Numbers, direction: Numbers, cardinality: int, promised: float
+) -> Iterator[tuple[Numbers, float]]:
+    """Closed-form dual points worth trying against the bound promised so far, with what they prove up to rounding.
 
     A penalty has optimal supports of its own cardinality, and its bound holds for every k. Where the optimal values
     are not concave in k, the best bound for k comes from a neighbouring cardinality; so the answer's own direction is
     tried, and the directions that a few neighbouring penalties lead to.
     """
     shares = np.sort((rows @ direction) ** 2)[::-1]
-    yield _best_penalty(rows, direction, cardinality, cardinality)
+    yield _best_penalty(rows, direction, cardinality, cardinality, promised)
     if cardinality < NEIGHBOURS_FROM:
         return
     seen = {cardinality}
@@ -112,7 +118,7 @@ def closed_forms(rows: Numbers, direction: Numbers, cardinality: int) -> Iterato
         if own in seen or not 0 < own < len(rows):
             continue
         seen.add(own)
-        yield _best_penalty(rows, reached, own, cardinality)
+        yield _best_penalty(rows, reached, own, cardinality, promised)
 
 
 def _penalised_fixed_point(rows: Numbers, direction: Numbers, penalty: float) -> Numbers:
@@ -129,7 +135,9 @@ def _penalised_fixed_point(rows: Numbers, direction: Numbers, penalty: float) ->
     return direction
 
 
-def _best_penalty(rows: Numbers, direction: Numbers, own: int, cardinality: int) -> tuple[Numbers, float]:
+def _best_penalty(
+    rows: Numbers, direction: Numbers, own: int, cardinality: int, promised: float
+) -> tuple[Numbers, float]:
     """The closed form at the best penalty between the last share inside and the first outside (golden section)."""
     shares = np.sort((rows @ direction) ** 2)[::-1]
     low, width = float(shares[own]), float(shares[own - 1] - shares[own])
@@ -141,7 +149,8 @@ def _best_penalty(rows: Numbers, direction: Numbers, own: int, cardinality: int)
 
     left, right = 0.0, 1.0
     inner, outer = (at(1.0 - GOLDEN), at(GOLDEN))
-    for _ in range(7):
+    hopeless = min(inner[0], outer[0]) > HOPELESS * promised
+    for _ in range(0 if hopeless else 7):
         if inner[0] <= outer[0]:
             right, outer = left + GOLDEN * (right - left), inner
             inner = at(right - GOLDEN * (right - left))
@@ -232,6 +241,8 @@ def penalised_bound(problem: BoundProblem) -> float:
     per_step = 6.0 * size * rank**2 + 40.0 * rank**3 + 300.0 * size * rank
     # The number of steps follows the cost of finding the answer, which grows with k.
     steps = int(min(4 + problem.cardinality // 5, 64, MOST_WORK / per_step))
+    if problem.dense is None and per_step > LARGEST_STEP:
+        steps = -1
     return _best_dual(problem, factor, steps)
 
 
@@ -248,10 +259,10 @@ def _best_dual(problem: BoundProblem, factor: Factor, steps: int) -> float:
     direction = _direction(problem, rows)
     penalty = max(_middle(np.sort((rows @ direction) ** 2)[::-1], cardinality), 1e-9)
     kept, promised = None, problem.best
-    for points, bound in closed_forms(rows, direction, cardinality):
+    for points, bound in closed_forms(rows, direction, cardinality, problem.best):
         if bound < promised:
             kept, promised = points, bound
-    for done, step in enumerate(ascend(rows, direction, penalty, cardinality)):
+    for done, step in enumerate(ascend(rows, direction, penalty, cardinality) if steps >= 0 else ()):
         if step.bound < promised:
             kept, promised = step.points, step.bound
         closed = promised - problem.achieved <= problem.target_gap * abs(promised)

@@ -53,8 +53,7 @@ class BoundProblem:
             largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._raw_blocks()))
         self.exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
         if self.dense is not None:
-            np.multiply(self.dense, np.ldexp(1.0, -self.exponent // 2), out=self.dense)
-            np.multiply(self.dense, np.ldexp(1.0, -self.exponent - (-self.exponent // 2)), out=self.dense)
+            self._scale_in_place(self.dense)
         self.achieved = self.scaled(self.achieved)
 
     @property
@@ -68,10 +67,14 @@ class BoundProblem:
         return np.ldexp(self.operator.diagonal(), -self.exponent)
 
     @cached_property
+    def entry_errors(self) -> Numbers:
+        """The operator's own, scaled."""
+        return np.ldexp(self.operator.entry_errors(), -self.exponent)
+
+    @cached_property
     def margin(self) -> float:
         """What the entries' own rounding errors can add to the eigenvalue of any k x k block."""
-        errors = np.ldexp(self.operator.entry_errors(), -self.exponent)
-        return raised_sum(sum_of_largest(errors, self.cardinality), self.cardinality)
+        return raised_sum(sum_of_largest(self.entry_errors, self.cardinality), self.cardinality)
 
     def _formed(self) -> Numbers | None:
         """The matrix before scaling, where it is small enough to be held."""
@@ -89,7 +92,15 @@ class BoundProblem:
             yield chosen, self.dense if wanted is None else self.dense[wanted]
             return
         for own, rows in self._raw_blocks(wanted):
-            yield own, np.ldexp(np.ascontiguousarray(rows), -self.exponent)
+            block = np.array(rows, order="C")
+            self._scale_in_place(block)
+            yield own, block
+
+    def _scale_in_place(self, block: Numbers) -> None:
+        half = -self.exponent // 2  # in two factors: one alone may leave the range
+        for power in (half, -self.exponent - half):
+            if power:
+                np.multiply(block, float(np.ldexp(1.0, power)), out=block)
 
     def _raw_blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
         chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted

@@ -10,8 +10,8 @@ from sparseigen.certificates.problem import BoundProblem, Numbers
 
 PASSES = 5
 """Passes over a matrix in memory. Each costs one read of it."""
-PASSES_FROM_DATA = 2
-"""Passes when each has to form the matrix again, block by block."""
+PASSES_FROM_DATA = 3
+"""Passes when each has to form rows again, block by block; only one when most rows have to be formed."""
 FLOOR = 1e-7
 """Smallest weight, relative to the largest."""
 
@@ -28,6 +28,8 @@ def scaled_row_bound(problem: BoundProblem) -> float:
     for done in range(passes):
         bound, rows = scaled_row_values(problem, weights)
         best = min(best, bound)
+        if problem.dense is None and 4 * int((rows > problem.achieved).sum()) > problem.size:
+            break
         settled = done > 1 and bound > previous * (1.0 - 1e-5)
         if settled or best <= problem.achieved * (1.0 + problem.target_gap) or problem.out_of_time:
             break

@@ -34,6 +34,8 @@ def largest_eigenvalue_bound(matrix: Numbers, *, hopeless_above: float = np.inf)
     ``hopeless_above``: give up (return infinity) when the eigenvalue is seen to lie above this.
     """
     size = len(matrix)
+    if size > DIRECT and _rayleigh(matrix) > hopeless_above:
+        return np.inf
     scale = max(float(np.abs(matrix).max()), TINY)
     estimate = _estimate(matrix)
     if estimate > hopeless_above:
@@ -70,14 +72,28 @@ def psd_shift(problem: BoundProblem) -> float:
     return shift + cholesky_defect(shifted) + 4.0 * UNIT * float(np.abs(shifted.diagonal()).max())
 
 
+def _rayleigh(matrix: Numbers) -> float:
+    """A quick value from below: the Rayleigh quotient after two power steps."""
+    vector = _generic(len(matrix))
+    for _ in range(2):
+        vector = matrix @ vector
+        vector = vector / max(float(np.linalg.norm(vector)), TINY)
+    return float(vector @ (matrix @ vector))
+
+
+def _generic(size: int) -> Numbers:
+    """A reproducible vector with weight in every direction that matters."""
+    vector: Numbers = 1.0 + 0.1 * np.sin(np.arange(size) + 1.0)
+    return vector
+
+
 def _estimate(matrix: Numbers) -> float:
     """The largest eigenvalue as LAPACK or Lanczos sees it: where the search for a proof starts."""
     if len(matrix) <= DIRECT:
         return float(np.linalg.eigvalsh(matrix)[-1])
     from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-    start = 1.0 + 0.1 * np.sin(np.arange(len(matrix)) + 1.0)  # generic and reproducible
     try:
-        return float(eigsh(matrix, k=1, which="LA", v0=start, tol=1e-9, return_eigenvectors=False)[0])
+        return float(eigsh(matrix, k=1, which="LA", v0=_generic(len(matrix)), tol=1e-9, return_eigenvectors=False)[0])
     except ArpackNoConvergence:
         return float(np.linalg.eigvalsh(matrix)[-1])

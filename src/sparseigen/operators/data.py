@@ -59,15 +59,13 @@ class DenseData(Operator):
         return product
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
-        """A[:, indices] with float64 products whatever the data are stored in."""
-        chosen = self.variables[indices].astype(np.float64, copy=False).T / self.divisor
-        if self.dtype == np.float64:
-            product: NDArray[np.float64] = self.variables @ chosen
-            return product
-        product = np.empty((self.size, len(indices)))
-        for rows in row_blocks(self.size, self.n_samples):
-            np.matmul(self.variables[rows].astype(np.float64), chosen, out=product[rows])
-        return product
+        """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
+        chosen = self.variables[indices].astype(np.float64, copy=False) / self.divisor
+        rows = np.empty((len(indices), self.size))  # the matrix is symmetric: rows are columns, and contiguous
+        blocks = [slice(0, self.size)] if self.dtype == np.float64 else row_blocks(self.size, self.n_samples)
+        for part in blocks:
+            rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
+        return rows.T
 
     def entry_errors(self) -> NDArray[np.float64]:
         """Rounding of the dot products, of centring and scaling, and of the means."""
