@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "bounds_module.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
@@ -88,6 +89,7 @@ NB_MODULE(_compiled, m) {
         nb::gil_scoped_release release;
         return stream_sum(values.data(), values.shape(0));
     });
+    bind_bounds(m);
     m.def("thread_count", &thread_count);
     m.def("set_thread_count", &set_thread_count);
 }

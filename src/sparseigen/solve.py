@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sparseigen.certificates import certify as certify_value
 from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted, one_of
+from sparseigen.exact import EXACT_SOLVER
 from sparseigen.inputs.arguments import (
     check_candidates,
     check_cardinality,
@@ -33,6 +34,8 @@ from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.starts import STARTS
 from sparseigen.solvers.swapping import recomputed_value
 from sparseigen.solvers.truncated_power import POLISHES
+
+SOLVERS["exact"] = EXACT_SOLVER  # it proves with the certificates' bounds, so it lives above the other solvers
 
 LARGEST_PLAIN_EXPONENT = 200
 """Entries between 2**-200 and 2**200 are searched as they are."""
@@ -149,8 +152,8 @@ def sparse_eigenvector(
     began = time.perf_counter()
     try:
         outcome = spec.solve(searched, cardinality, options)
-    except KeyboardInterrupt:
-        raise SolveInterrupted(request.best_so_far(time.perf_counter() - began)) from None
+    except KeyboardInterrupt as stop:
+        raise SolveInterrupted(request.best_so_far(stop, time.perf_counter() - began)) from None
     result = request.result(outcome, time.perf_counter() - began)
     if outcome.stop_reason is StopReason.ITERATION_LIMIT:
         message = (
@@ -158,7 +161,7 @@ def sparse_eigenvector(
             "improve. Raise max_iterations, or use polish='swap'."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    return replace(result, certificate=request.certificate(result)) if certify else result
+    return replace(result, certificate=request.certificate(outcome)) if certify else result
 
 
 def sparse_eigenvector_block(
@@ -243,12 +246,18 @@ class _Request:
             names=self.operator.names,
         )
 
-    def certificate(self, result: SparseEigResult) -> Certificate:
-        found = certify_value(self.searched, self.cardinality, result.value * self.unit)
+    def certificate(self, outcome: SolverOutcome) -> Certificate:
+        """The bracket found in the units of the search, in the caller's units."""
+        found = certify_value(self.searched, self.cardinality, outcome.vector, proven=outcome.proven)
         low, high = sorted([found.lower_bound / self.unit, found.upper_bound / self.unit])
-        return Certificate(low, high, found.method)
+        if abs(self.unit) != 1.0:  # a power of two divides exactly, except where the quotient is denormal
+            low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+        return replace(found, lower_bound=low, upper_bound=high, scale=found.scale / abs(self.unit))
 
-    def best_so_far(self, seconds: float) -> SparseEigResult | None:
+    def best_so_far(self, stop: KeyboardInterrupt, seconds: float) -> SparseEigResult | None:
+        if isinstance(stop, SolveInterrupted) and isinstance(stop.result, SolverOutcome):  # a solver with a bracket
+            result = self.result(stop.result, seconds)
+            return replace(result, certificate=self.certificate(stop.result))
         progress = self.options.progress
         if progress.best is None:
             return None

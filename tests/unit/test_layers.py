@@ -20,6 +20,7 @@ LAYERS = [
     "operators",
     "solvers",
     "certificates",
+    "exact",
     "datasets",
     "problems",
     "solve config",
@@ -44,11 +45,16 @@ PUBLIC_NAMES = {
     "errors",
     "explained_variance",
     "progress_bar",
+    "recovery_check",
     "refine_components",
+    "restricted_norm",
     "selection_stability",
     "show_config",
+    "solve_exact",
     "sparse_components",
     "sparse_eigenvector",
+    "upper_bound",
+    "verify",
 }
 
 

@@ -6,13 +6,14 @@ extension was built, otherwise its NumPy twin. ``SPARSEIGEN_KERNELS=numpy`` asks
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from sparseigen.errors import OptionError
-from sparseigen.kernels import numpy_reference
+from sparseigen.kernels import numpy_bounds, numpy_reference
 
 
 def _choose() -> ModuleType:
@@ -74,3 +75,9 @@ __all__ = [
     "stream_sum",
     "thread_count",
 ]
+
+bounds = numpy_bounds if active is numpy_reference else importlib.import_module("sparseigen.kernels.compiled_bounds")
+"""The kernels behind the bounds, same rule."""
+
+top_row_sums = bounds.top_row_sums
+node_row_sums = bounds.node_row_sums

@@ -23,6 +23,25 @@ def sparse_row_dots(
 ) -> None: ...
 def largest_magnitudes(values: NDArray[Any], nonnegative: bool, out: NDArray[Any], /) -> None: ...
 def stream_sum(values: NDArray[Any], /) -> float: ...
+def top_row_sums(
+    block: NDArray[Any],
+    own: NDArray[Any],
+    weights: NDArray[Any],
+    count: int,
+    sums: NDArray[Any],
+    least: NDArray[Any],
+    /,
+) -> None: ...
+def node_row_sums(
+    matrix: NDArray[Any],
+    members: NDArray[Any],
+    n_inside: int,
+    picks: int,
+    weights: NDArray[Any],
+    sums: NDArray[Any],
+    least: NDArray[Any],
+    /,
+) -> None: ...
 def thread_count() -> int: ...
 def set_thread_count(count: int, /) -> None: ...
 def shadow_codes(

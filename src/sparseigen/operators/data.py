@@ -11,7 +11,7 @@ from sparseigen import kernels
 from sparseigen.inputs.arrays import CheckedArray, row_blocks
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerStep, Vector
 from sparseigen.operators.dense import DenseSymmetric
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.screening import Run, Screen
 
 
@@ -24,6 +24,7 @@ class DenseData(Operator):
     """
 
     positive_semidefinite = True
+    psd_by_construction = True
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         values = data.values
@@ -103,6 +104,26 @@ class DenseData(Operator):
         """A[:, indices] by one matrix product."""
         product: Matrix = self.variables @ (self.variables[indices].T / self.dtype.type(self.divisor))
         return product
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
+        chosen = self.variables[indices].astype(np.float64, copy=False) / self.divisor
+        rows = np.empty((len(indices), self.size))  # the matrix is symmetric: rows are columns, and contiguous
+        blocks = [slice(0, self.size)] if self.dtype == np.float64 else row_blocks(self.size, self.n_samples)
+        for part in blocks:
+            rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
+        return rows.T
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Rounding of the dot products, of centring and scaling, and of the means."""
+        return gram_errors(self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
+
+    def factor(self) -> NDArray[np.float64] | None:
+        """The data themselves, when they have fewer samples than variables."""
+        if self.n_samples > self.size:
+            return None
+        scaled: NDArray[np.float64] = self.variables.astype(np.float64, copy=False) * (1.0 / np.sqrt(self.divisor))
+        return scaled
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""
