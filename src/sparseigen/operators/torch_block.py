@@ -1,0 +1,168 @@
+"""Algorithm 1 for many cardinalities at once: one pass over the data serves a block of them.
+
+A block of 64 products costs little more than one on a GPU, because reading the data is what takes the time. The first
+iterations use tf32 where the hardware has it (CUDA, float32 data); they only have to find the neighbourhood of the
+answer. Then the block goes on in the data's own precision until the caller's stop rule holds for every cardinality.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.kernels import torch_reference, triton_calls
+from sparseigen.operators.contract import Indices, PowerRun
+from sparseigen.operators.torch_loop import Rule, power_run
+
+if TYPE_CHECKING:
+    from sparseigen.operators.torch_data import TorchData
+
+Tensor = Any
+Floats = NDArray[np.float64]
+
+BLOCK = 64
+"""Cardinalities a pass."""
+LOOK = 4
+"""Iterations between two looks at the objectives."""
+ROUGH_RTOL = 1e-3
+"""The tf32 iterations end when no objective moves by more than this share."""
+FEW = 2
+"""That many stragglers, or fewer, are cheaper one by one than as a block."""
+
+
+def power_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[PowerRun]:
+    """One run for each cardinality, all from the variable of largest variance, in the order given."""
+    runs: list[PowerRun] = []
+    for first in range(0, len(cardinalities), BLOCK):
+        runs += _one_block(data, cardinalities[first : first + BLOCK], rule)
+    return runs
+
+
+def _one_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[PowerRun]:
+    block = data.kept(("block", len(cardinalities)), lambda: Block(data, len(cardinalities)))
+    history = [block.begin(cardinalities)]
+    if data.variables.is_cuda and data.dtype == np.float32:
+        rough = Rule(max(ROUGH_RTOL, rule.rtol), rule.atol, rule.max_iterations // 2)
+        while len(history) - 1 + LOOK <= rough.max_iterations and _moving(history, rough).any():
+            history += list(block.chunk(tf32=True))
+    # One exact look before the rule is asked: the last rough objective is no base for a difference.
+    precise = list(block.chunk(tf32=False))[: rule.max_iterations]
+    while _moving(precise, rule).sum() > FEW and len(history) + len(precise) - 1 < rule.max_iterations:
+        precise += list(block.chunk(tf32=False))
+    history += precise
+    moving = _moving(precise, rule)
+    vectors = block.vectors_now()
+    runs = []
+    for one, (indices, weights) in enumerate(vectors):
+        seen = [float(values[one]) for values in history]
+        ended = "iteration_limit" if moving[one] else "value_stalled"
+        runs.append(PowerRun(indices, weights, seen, ended, len(seen) - 1))
+    left = rule.max_iterations - len(history) + 1
+    if left > 0:
+        for straggler in np.flatnonzero(moving):
+            run, cardinality = runs[straggler], cardinalities[straggler]
+            runs[straggler] = _carried_on(data, run, cardinality, rule, left)
+    return runs
+
+
+def _moving(history: list[Floats], rule: Rule) -> NDArray[np.bool_]:
+    """Which cardinalities' last objectives differ by more than the tolerance."""
+    if len(history) < 2:
+        return np.ones(len(history[-1]), dtype=bool)
+    tolerance = np.maximum(rule.atol, rule.rtol * np.abs(history[-1]))
+    moving: NDArray[np.bool_] = np.abs(history[-1] - history[-2]) > tolerance
+    return moving
+
+
+def _carried_on(data: TorchData, run: PowerRun, cardinality: int, rule: Rule, left: int) -> PowerRun:
+    """A straggler, finished alone."""
+    rest = Rule(rule.rtol, rule.atol, left)
+    more = power_run(data, run.indices, run.weights, cardinality, rest, nonnegative=False)
+    return more._replace(history=run.history + more.history[1:], n_iterations=run.n_iterations + more.n_iterations)
+
+
+class Block:
+    """The iterates of one block as rows, with the work space of their steps."""
+
+    def __init__(self, data: TorchData, count: int) -> None:
+        import torch
+
+        self.data, self.count = data, count
+        variables = data.variables
+        self.triton = triton_calls.usable(variables)
+        self.products, self.vectors = (variables.new_zeros(count, data.size) for _ in range(2))
+        self.scores = variables.new_zeros(count, data.n_samples)
+        self.wanted = torch.ones(count, dtype=torch.int32 if self.triton else torch.int64, device=variables.device)
+        self.lengths = torch.ones(count, dtype=torch.float64, device=variables.device)
+        self.values = torch.zeros(LOOK, count, dtype=torch.float64, device=variables.device)
+        if self.triton:
+            self.select = triton_calls.Selection(variables, count, data.size)
+            self.norm_parts = torch.zeros(count, self.select.n_blocks, dtype=torch.float64, device=variables.device)
+        self.graphs: dict[bool, Any] = {}
+
+    def begin(self, cardinalities: list[int]) -> Floats:
+        """Put every row on the variable of largest variance; the objectives there."""
+        largest = int(np.argmax(self.data.diagonal()))
+        self.wanted.copy_(self.wanted.new_tensor(cardinalities))
+        self.largest = min(max(cardinalities), self.data.size)
+        self.scores.copy_(self.data.variables[largest][None].expand(self.count, -1) / self.data.divisor)
+        return np.full(self.count, self.data.diagonal()[largest])
+
+    def _step(self, slot: int) -> None:
+        import torch
+
+        torch.matmul(self.scores, self.data.variables.T, out=self.products)
+        self._truncate()
+        combined = (self.vectors @ self.data.variables).double() / self.lengths[:, None]
+        self.values[slot] = (combined * combined).sum(dim=1) / self.data.divisor
+        self.scores.copy_(combined / self.data.divisor)
+
+    def _truncate(self) -> None:
+        if self.triton:
+            self.select.mask(self.products, self.wanted, self.vectors, self.norm_parts)
+            squared = self.norm_parts.sum(dim=1)
+        else:
+            keep = torch_reference.kept_mask(self.products, self.wanted, self.largest)
+            self.vectors.copy_(self.products * keep)
+            squared = (self.vectors.double() ** 2).sum(dim=1)
+        self.lengths.copy_(squared.sqrt().clamp(min=np.finfo(np.float64).tiny))
+
+    def _chunk(self, *, tf32: bool) -> None:
+        with torch_reference.matmul_precision(tf32=tf32):
+            for slot in range(LOOK):
+                self._step(slot)
+
+    def chunk(self, *, tf32: bool) -> Floats:
+        """LOOK more iterations; their objectives, one row an iteration."""
+        if not self.triton:
+            self._chunk(tf32=tf32)
+        else:
+            if tf32 not in self.graphs:
+                self._capture(tf32=tf32)
+            self.graphs[tf32].replay()
+        values: Floats = self.values.cpu().numpy().copy()
+        return values
+
+    def _capture(self, *, tf32: bool) -> None:
+        """Record a chunk as a CUDA graph, after one that compiles the kernels; the state is put back."""
+        import torch
+
+        scores = self.scores.clone()
+        self._chunk(tf32=tf32)
+        self.scores.copy_(scores)
+        torch.cuda.synchronize(scores.device)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._chunk(tf32=tf32)
+        self.graphs[tf32] = graph
+
+    def vectors_now(self) -> list[tuple[Indices, Floats]]:
+        """The iterates as unit vectors by their non-zeros."""
+        places = self.vectors.nonzero()
+        entries = self.vectors[places[:, 0], places[:, 1]].double().cpu().numpy()
+        rows, columns = places.cpu().numpy().T
+        cuts = np.searchsorted(rows, np.arange(1, self.count))
+        pairs = zip(np.split(columns, cuts), np.split(entries, cuts), strict=True)
+        return [(indices.astype(np.int64), weights / np.linalg.norm(weights)) for indices, weights in pairs]
