@@ -39,22 +39,13 @@ def genes(folder: Path) -> dict[str, Data]:
     found: dict[str, Data] = {}
     colon = folder / "colon" / "colon_62x2000.csv.gz"
     if colon.is_file():
+        # A header; then a sample's number, its tissue, and 2000 intensities.
         with gzip.open(colon, "rt") as lines:
-            rows = [line.strip().split(",") for line in lines]
-        numbers = [[_number(cell) for cell in row] for row in rows]
-        table = np.array([row for row in numbers if not all(np.isnan(row))])
-        table = table[:, ~np.isnan(table).all(axis=0)]
-        found["colon"] = np.log2(np.maximum(table[:, np.isfinite(table).all(axis=0)], 1.0))
+            rows = [line.strip().split(",")[2:] for line in lines][1:]
+        found["colon"] = np.log2(np.maximum(np.array(rows, dtype=float), 1.0))
     lymphoma = folder / "lymphoma" / "lymphoma_62x4026_standardised.npz"
     if lymphoma.is_file():
         with np.load(lymphoma, allow_pickle=False) as archive:
             table = next(archive[key] for key in archive.files if archive[key].ndim == 2)
         found["lymphoma"] = np.asarray(table if table.shape[0] < table.shape[1] else table.T, dtype=float)
     return found
-
-
-def _number(cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        return float("nan")
