@@ -33,7 +33,10 @@ FEW = 2
 
 
 def power_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[PowerRun]:
-    """One run for each cardinality, all from the variable of largest variance, in the order given."""
+    """One run for each cardinality, all from the variable of largest variance, in the order given.
+
+    Iterations are made LOOK at a time, so that a limit can be passed by up to LOOK - 1 of them.
+    """
     runs: list[PowerRun] = []
     for first in range(0, len(cardinalities), BLOCK):
         runs += _one_block(data, cardinalities[first : first + BLOCK], rule)
@@ -48,7 +51,7 @@ def _one_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[Po
         while len(history) - 1 + LOOK <= rough.max_iterations and _moving(history, rough).any():
             history += list(block.chunk(tf32=True))
     # One exact look before the rule is asked: the last rough objective is no base for a difference.
-    precise = list(block.chunk(tf32=False))[: rule.max_iterations]
+    precise = list(block.chunk(tf32=False))
     while _moving(precise, rule).sum() > FEW and len(history) + len(precise) - 1 < rule.max_iterations:
         precise += list(block.chunk(tf32=False))
     history += precise
