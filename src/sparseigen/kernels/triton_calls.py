@@ -82,7 +82,7 @@ class RowCombination:
         columns = 256
         grid = (SHARES, -(-self.width // columns))
         triton_kernels.combine_rows[grid](
-            self.matrix, indices, weights, count, self.partial, self.units, self.stride, self.width, self.unit, 4,
+            self.matrix, indices, weights, count, self.partial, self.units, self.stride, self.width, self.unit, 8,
             columns, num_warps=4,
         )  # fmt: skip
         n_norms = norms.shape[0]

@@ -79,8 +79,10 @@ def _keys(values, WIDE: tl.constexpr, NONNEGATIVE: tl.constexpr):
     if NONNEGATIVE:
         values = tl.maximum(values, 0.0)
     if WIDE:
-        return values.to(tl.int64, bitcast=True) & 0x7FFFFFFFFFFFFFFF
-    return (values.to(tl.int32, bitcast=True) & 0x7FFFFFFF).to(tl.int64)
+        keys = values.to(tl.int64, bitcast=True) & 0x7FFFFFFFFFFFFFFF
+    else:  # a plain return above would leave this to be compiled for 64 bits, too
+        keys = (values.to(tl.int32, bitcast=True) & 0x7FFFFFFF).to(tl.int64)
+    return keys
 
 
 @triton.jit
