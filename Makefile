@@ -33,7 +33,7 @@ test: $(VENV)/.ready
 TORCH ?= torch==2.13.0
 test-torch: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
-	$(TEST_ENV) SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/torch
+	$(TEST_ENV) SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/on_torch
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -191,14 +191,18 @@ class TritonSteps:
             self._step(slot)
 
     def _capture(self) -> None:
-        """Compile every kernel by one step, then record a chunk; the state is put back as it was."""
+        """Compile every kernel by one chunk, then record it; the state is put back as it was.
+
+        A whole chunk, because Triton compiles anew for pointers of another alignment, which must not happen while
+        recording.
+        """
         import torch
 
-        scores, first = self.scores.clone(), (self.indices[1].clone(), self.entries[1].clone())
-        self._step(1)
-        self.scores.copy_(scores)
-        self.indices[1].copy_(first[0])
-        self.entries[1].copy_(first[1])
+        kept = [self.scores, self.indices[self.length], self.entries[self.length]]
+        before = [tensor.clone() for tensor in kept]
+        self._chunk()
+        for tensor, values in zip(kept, before, strict=True):
+            tensor.copy_(values)
         torch.cuda.synchronize(self.scores.device)
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):

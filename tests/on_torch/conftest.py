@@ -16,5 +16,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if os.environ.get("SPARSEIGEN_TORCH_REQUIRED") == "1":
         pytest.exit(f"SPARSEIGEN_TORCH_REQUIRED=1, but {REASON}", returncode=1)
     for item in items:
-        if "tests/torch/" in item.nodeid:
+        if "tests/on_torch/" in item.nodeid:
             item.add_marker(pytest.mark.skip(reason=REASON))
