@@ -75,13 +75,13 @@ def finish_scores(partial, norms, scores, values, norm_out, width, partial_strid
 
 @triton.jit
 def _keys(values, WIDE: tl.constexpr, NONNEGATIVE: tl.constexpr):
-    """Bit patterns that order like the magnitudes (or like the positive parts)."""
+    """Bit patterns that order like the magnitudes (or like the positive parts): 32 or 64 bits wide."""
     if NONNEGATIVE:
         values = tl.maximum(values, 0.0)
     if WIDE:
         keys = values.to(tl.int64, bitcast=True) & 0x7FFFFFFFFFFFFFFF
     else:  # a plain return above would leave this to be compiled for 64 bits, too
-        keys = (values.to(tl.int32, bitcast=True) & 0x7FFFFFFF).to(tl.int64)
+        keys = values.to(tl.int32, bitcast=True) & 0x7FFFFFFF
     return keys
 
 
@@ -114,7 +114,7 @@ def count_digits(values, histograms, state, wanted, size, row_stride, PASS: tl.c
     SHIFT: tl.constexpr = 8 * (PASSES - 1 - PASS)
     counted = place < size
     if PASS > 0:
-        counted = counted & ((keys >> (SHIFT + 8)) == prefix)
+        counted = counted & ((keys >> (SHIFT + 8)) == prefix.to(keys.dtype))
     digits = tl.where(counted, (keys >> SHIFT) & 255, 0).to(tl.int32)
     counts = tl.histogram(digits, BINS)
     # Entries that do not count were put in bin 0: take them out again.
@@ -136,8 +136,8 @@ def count_kept(values, histograms, state, above_counts, tie_counts, size, row_st
         tl.store(state + 2 * PASSES + 1, remaining)
     place = block * BLOCK + tl.arange(0, BLOCK)
     keys = _keys(tl.load(values + row * row_stride + place, mask=place < size, other=0.0), WIDE, NONNEGATIVE)
-    above = (place < size) & (keys > threshold)
-    ties = (place < size) & (keys == threshold)
+    above = (place < size) & (keys > threshold.to(keys.dtype))
+    ties = (place < size) & (keys == threshold.to(keys.dtype))
     tl.store(above_counts + row * n_blocks + block, tl.sum(above.to(tl.int32), axis=0))
     tl.store(tie_counts + row * n_blocks + block, tl.sum(ties.to(tl.int32), axis=0))
 
@@ -159,9 +159,9 @@ def keep_largest(values, histograms, state, above_counts, tie_counts, previous, 
     place = block * BLOCK + tl.arange(0, BLOCK)
     entries = tl.load(values + row * row_stride + place, mask=place < size, other=0.0)
     keys = _keys(entries, WIDE, NONNEGATIVE)
-    ties = (place < size) & (keys == threshold)
+    ties = (place < size) & (keys == threshold.to(keys.dtype))
     rank = ties_before + tl.cumsum(ties.to(tl.int32), axis=0)
-    keep = ((place < size) & (keys > threshold)) | (ties & (rank <= wanted_ties))
+    keep = ((place < size) & (keys > threshold.to(keys.dtype))) | (ties & (rank <= wanted_ties))
     if NONNEGATIVE:
         entries = tl.maximum(entries, 0.0)
     entries = tl.where(keep, entries, 0.0)
@@ -185,10 +185,10 @@ def sum_largest(values, histograms, state, sums, size, row_stride, PASSES: tl.co
                 BLOCK: tl.constexpr):  # fmt: skip
     """Each block's sum of the nonnegative entries above the k-th largest, in float64; empties the histograms."""
     block, row, n_blocks = tl.program_id(0), tl.program_id(1).to(tl.int64), tl.num_programs(0)
-    threshold = tl.load(state + row * (PASSES + 1) * 2 + 2 * PASSES)
+    bound = tl.load(state + row * (PASSES + 1) * 2 + 2 * PASSES).to(tl.int64 if WIDE else tl.int32)
     place = block * BLOCK + tl.arange(0, BLOCK)
     entries = tl.load(values + row * row_stride + place, mask=place < size, other=0.0)
-    above = (place < size) & (_keys(entries, WIDE, False) > threshold)
+    above = (place < size) & (_keys(entries, WIDE, False) > bound)
     tl.store(sums + row * n_blocks + block, tl.sum(tl.where(above, entries.to(tl.float64), 0.0), axis=0))
     if block == 0:
         for one in range(PASSES):
