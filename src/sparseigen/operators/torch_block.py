@@ -44,36 +44,52 @@ def power_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[P
 
 
 def _one_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[PowerRun]:
-    block = data.kept(("block", len(cardinalities)), lambda: Block(data, len(cardinalities)))
-    history = [block.begin(cardinalities)]
+    block = _block(data, len(cardinalities))
+    rough = [block.begin(cardinalities)]
     if data.variables.is_cuda and data.dtype == np.float32:
-        rough = Rule(max(ROUGH_RTOL, rule.rtol), rule.atol, rule.max_iterations // 2)
-        while len(history) - 1 + LOOK <= rough.max_iterations and _moving(history, rough).any():
-            history += list(block.chunk(tf32=True))
-    # One exact look before the rule is asked: the last rough objective is no base for a difference.
-    precise = list(block.chunk(tf32=False))
-    while _moving(precise, rule).sum() > FEW and len(history) + len(precise) - 1 < rule.max_iterations:
-        precise += list(block.chunk(tf32=False))
-    history += precise
-    moving = _moving(precise, rule)
-    vectors = block.vectors_now()
-    runs = []
-    for one, (indices, weights) in enumerate(vectors):
-        seen = [float(values[one]) for values in history]
-        ended = "iteration_limit" if moving[one] else "value_stalled"
-        runs.append(PowerRun(indices, weights, seen, ended, len(seen) - 1))
-    left = rule.max_iterations - len(history) + 1
-    if left > 0:
-        for straggler in np.flatnonzero(moving):
-            run, cardinality = runs[straggler], cardinalities[straggler]
-            runs[straggler] = _carried_on(data, run, cardinality, rule, left)
-    return runs
+        loose = Rule(max(ROUGH_RTOL, rule.rtol), rule.atol, rule.max_iterations // 2)
+        while len(rough) - 1 + LOOK <= loose.max_iterations and _moving(np.array(rough), loose).any():
+            rough += list(block.chunk(tf32=True))
+    histories = [[float(values[one]) for values in rough] for one in range(len(cardinalities))]
+    runs = _finished(block, histories, rule)
+    for one, run in runs.items():
+        left = rule.max_iterations - run.n_iterations
+        if run.ended == "iteration_limit" and left > 0:
+            runs[one] = _carried_on(data, run, cardinalities[one], rule, left)
+    return [runs[one] for one in range(len(cardinalities))]
 
 
-def _moving(history: list[Floats], rule: Rule) -> NDArray[np.bool_]:
-    """Which cardinalities' last objectives differ by more than the tolerance."""
+def _block(data: TorchData, count: int) -> Block:
+    block: Block = data.kept(("block", count), lambda: Block(data, count))
+    return block
+
+
+def _finished(block: Block, histories: list[list[float]], rule: Rule) -> dict[int, PowerRun]:
+    """Iterate in the data's precision; rows that have stalled leave when half of the block has."""
+    runs: dict[int, PowerRun] = {}
+    rows = np.arange(len(histories))  # which cardinality each row of the block works on
+    while True:
+        values = block.chunk(tf32=False)
+        moving = _moving(values, rule)
+        for row, one in enumerate(rows):
+            histories[one] += [float(value) for value in values[:, row]]
+        active = np.flatnonzero(moving)
+        over = len(active) <= FEW or len(histories[rows[0]]) > rule.max_iterations
+        if over or 2 * len(active) <= len(rows):
+            vectors = block.vectors_now()
+            for row, one in enumerate(rows):
+                if over or not moving[row]:
+                    ended = "iteration_limit" if moving[row] else "value_stalled"
+                    runs[int(one)] = PowerRun(*vectors[row], histories[one], ended, len(histories[one]) - 1)
+            if over:
+                return runs
+            block, rows = block.narrowed(active), rows[active]
+
+
+def _moving(history: Floats, rule: Rule) -> NDArray[np.bool_]:
+    """Which cardinalities' last two objectives (rows: iterations) differ by more than the tolerance."""
     if len(history) < 2:
-        return np.ones(len(history[-1]), dtype=bool)
+        return np.ones(history.shape[1], dtype=bool)
     tolerance = np.maximum(rule.atol, rule.rtol * np.abs(history[-1]))
     moving: NDArray[np.bool_] = np.abs(history[-1] - history[-2]) > tolerance
     return moving
@@ -92,7 +108,7 @@ class Block:
     def __init__(self, data: TorchData, count: int) -> None:
         import torch
 
-        self.data, self.count = data, count
+        self.data, self.count, self.used, self.largest = data, count, count, 1
         variables = data.variables
         self.triton = triton_calls.usable(variables)
         self.products, self.vectors = (variables.new_zeros(count, data.size) for _ in range(2))
@@ -109,9 +125,19 @@ class Block:
         """Put every row on the variable of largest variance; the objectives there."""
         largest = int(np.argmax(self.data.diagonal()))
         self.wanted.copy_(self.wanted.new_tensor(cardinalities))
-        self.largest = min(max(cardinalities), self.data.size)
+        self.used, self.largest = self.count, min(max(cardinalities), self.data.size)
         self.scores.copy_(self.data.variables[largest][None].expand(self.count, -1) / self.data.divisor)
         return np.full(self.count, self.data.diagonal()[largest])
+
+    def narrowed(self, rows: NDArray[np.int64]) -> Block:
+        """A block with those rows alone; its size is a power of two, so that few graphs serve all."""
+        size = 1 << (len(rows) - 1).bit_length()
+        chosen = self.data._places(np.resize(rows, size))
+        block = _block(self.data, size)
+        block.used, block.largest = len(rows), self.largest
+        block.scores.copy_(self.scores[chosen])
+        block.wanted.copy_(self.wanted[chosen])
+        return block
 
     def _step(self, slot: int) -> None:
         import torch
@@ -145,7 +171,7 @@ class Block:
             if tf32 not in self.graphs:
                 self._capture(tf32=tf32)
             self.graphs[tf32].replay()
-        values: Floats = self.values.cpu().numpy().copy()
+        values: Floats = self.values.cpu().numpy()[:, : self.used].copy()
         return values
 
     def _capture(self, *, tf32: bool) -> None:
@@ -163,9 +189,9 @@ class Block:
 
     def vectors_now(self) -> list[tuple[Indices, Floats]]:
         """The iterates as unit vectors by their non-zeros."""
-        places = self.vectors.nonzero()
+        places = self.vectors[: self.used].nonzero()
         entries = self.vectors[places[:, 0], places[:, 1]].double().cpu().numpy()
         rows, columns = places.cpu().numpy().T
-        cuts = np.searchsorted(rows, np.arange(1, self.count))
+        cuts = np.searchsorted(rows, np.arange(1, self.used))
         pairs = zip(np.split(columns, cuts), np.split(entries, cuts), strict=True)
         return [(indices.astype(np.int64), weights / np.linalg.norm(weights)) for indices, weights in pairs]
