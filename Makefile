@@ -6,10 +6,11 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test lint bench bench-pca clean
+.PHONY: help demo test test-torch lint bench bench-pca bench-certificates clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data, as a table"
 	@echo "make test   all tests"
+	@echo "make test-torch  the tests of the GPU path, on a pinned CPU build of torch"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
 	@echo "make clean  remove the virtual environment and build products"
@@ -27,6 +28,12 @@ demo: $(VENV)/.ready
 
 test: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal tests src/sparseigen
+
+# torch is heavy, so `make test` does not install it and skips these tests; here a skip is a failure.
+TORCH ?= torch==2.13.0
+test-torch: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
+	$(TEST_ENV) SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/on_torch
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -73,6 +73,10 @@ class MissingDependencyError(SparseigenError, ImportError):
     """An optional package is needed and not installed."""
 
 
+class DeviceMemoryError(SparseigenError, MemoryError):
+    """The accelerator has too little memory for the data or for the work on them."""
+
+
 class MissingDataError(SparseigenError, FileNotFoundError):
     """A data set that does not ship with the package was not found."""
 

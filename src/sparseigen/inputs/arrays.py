@@ -19,10 +19,12 @@ from sparseigen.errors import (
     IntegerOverflowError,
     NonFiniteError,
     NotSymmetricError,
+    OptionError,
     ShapeError,
     TooFewSamplesError,
     ZeroMatrixError,
 )
+from sparseigen.inputs.tensors import as_tensor, check_device, is_tensor
 
 Array = NDArray[Any]
 
@@ -40,11 +42,13 @@ class CheckedArray:
     """What the operators need to know of an input: the numbers, their layout, and the names."""
 
     values: Any
-    layout: str  # "dense", "sparse" or "mapped"
+    layout: str  # "dense", "sparse", "mapped" or "device"
     names: tuple[str, ...] | None
     symmetrised: bool = False
     magnitude: float = 0.0
     """Largest |entry| of a symmetric matrix; not filled in for data."""
+    device: Any = None
+    """The torch device that the numbers of layout "device" are to live on; they may still be in host memory."""
 
 
 def check_symmetric(matrix: Any) -> CheckedArray:
@@ -68,8 +72,17 @@ def check_symmetric(matrix: Any) -> CheckedArray:
     return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
 
 
-def check_data(data: Any) -> CheckedArray:
-    """Samples x variables from a dense array, a scipy sparse matrix, a frame or a memory map."""
+def check_data(data: Any, *, device: Any = None) -> CheckedArray:
+    """Samples x variables from a dense array, a scipy sparse matrix, a frame, a memory map or a torch/cupy tensor.
+
+    With ``device``, dense data of any kind get layout "device".
+    """
+    if is_tensor(data):
+        values = as_tensor(data)
+        _check_data_shape(tuple(values.shape))  # finiteness is checked where the numbers are
+        return CheckedArray(values, "device", None, device=values.device if device is None else check_device(device))
+    if device is not None:
+        return _for_device(check_data(data), check_device(device))
     values, names = _split_frame(data)
     if is_sparse(values):
         values = _real_sparse(values, "X")
@@ -94,6 +107,13 @@ def is_sparse(value: Any) -> bool:
     """
     sparse = sys.modules.get("scipy.sparse")
     return sparse is not None and bool(sparse.issparse(value))
+
+
+def _for_device(checked: CheckedArray, device: Any) -> CheckedArray:
+    if checked.layout == "sparse":
+        message = f"device={str(device)!r} takes dense data; X is scipy sparse. Leave device out, or pass X.toarray()."
+        raise OptionError(message)
+    return CheckedArray(checked.values, "device", checked.names, device=device)
 
 
 def label(index: int, names: Sequence[str] | None) -> str:

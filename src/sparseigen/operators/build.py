@@ -15,6 +15,7 @@ from sparseigen.operators.dense import DenseSymmetric
 from sparseigen.operators.mapped_data import MappedData
 from sparseigen.operators.sparse import SparseSymmetric
 from sparseigen.operators.sparse_data import SparseData
+from sparseigen.operators.torch_data import TorchData
 
 SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
     "dense": DenseSymmetric,
@@ -26,6 +27,7 @@ COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
     "dense": DenseData,
     "sparse": SparseData,
     "mapped": MappedData,
+    "device": TorchData,
 }
 """Layout of data -> operator that stands for their covariance."""
 
@@ -33,12 +35,12 @@ CONTRACT = ("size", "diagonal", "apply_support", "columns")
 """What an object of the caller's must have to be used as an operator."""
 
 
-def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 1) -> Operator:
+def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 1, device: Any = None) -> Operator:
     """Stand for the covariance matrix of data without forming it.
 
     Parameters
     ----------
-    X : array, scipy sparse matrix, DataFrame (pandas or polars) or np.memmap of shape (n_samples, n_features)
+    X : array, scipy sparse matrix, DataFrame, np.memmap, torch or cupy tensor of shape (n_samples, n_features)
         The data. Never written to. Sparse data are not densified, memory maps stay on disk, frames keep their
         column names. float32 data are multiplied in float32; values are accumulated in float64.
     center : bool
@@ -47,6 +49,8 @@ def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 
         Divide each column by its standard deviation: the correlation matrix.
     ddof : int
         The divisor is n_samples - ddof.
+    device : str or torch.device, optional
+        Where to keep dense data: "cuda" moves them to the GPU. Tensors stay where they are unless told otherwise.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 
         if not isinstance(value, (bool, np.bool_)):
             message = f"{name}={value!r} must be True or False."
             raise OptionError(message)
-    checked = check_data(X)
+    checked = check_data(X, device=device)
     return COVARIANCE_OPERATORS[checked.layout](checked, center=bool(center), scale=bool(scale), ddof=ddof)
 
 

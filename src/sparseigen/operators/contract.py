@@ -35,6 +35,20 @@ class PowerStep(NamedTuple):
     quadratic_form: float
 
 
+class PowerRun(NamedTuple):
+    """A whole run of the truncated power method, made by an operator whose data live on a device.
+
+    ``indices`` (ascending) and ``weights`` are the last iterate, ``history`` the objective of the start and of every
+    iterate. ``ended`` is "value_stalled", "fixed_point" (the product vanished) or "iteration_limit".
+    """
+
+    indices: Indices
+    weights: NDArray[np.float64]
+    history: list[float]
+    ended: str
+    n_iterations: int
+
+
 class Operator(ABC):
     """A symmetric matrix A of size p, seen through products.
 
@@ -101,6 +115,40 @@ class Operator(ABC):
         kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
         values = product[kept].astype(np.float64)
         return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+
+    def truncated_power_run(
+        self,
+        indices: Indices,
+        weights: Vector,
+        cardinality: int,
+        *,
+        rtol: float,
+        atol: float,
+        max_iterations: int,
+        nonnegative: bool = False,
+        until_support_repeats: bool = False,
+    ) -> PowerRun | None:
+        """The whole loop of Algorithm 1 where the data are, or None: then the solver makes the steps itself.
+
+        Optional. Worth offering where a round trip of every iterate through host memory costs more than the step.
+        """
+        return None
+
+    def truncated_power_block(
+        self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
+    ) -> list[PowerRun] | None:
+        """Algorithm 1 from the largest variance for many cardinalities at once, or None where it does not pay.
+
+        Optional. One pass over the data then serves all cardinalities.
+        """
+        return None
+
+    def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
+        """A proven upper bound on the largest sparse eigenvalue from scaled row sums, or None: not offered.
+
+        Optional. ``scaling`` is the first d > 0 of the bound, ``passes`` how often it is improved.
+        """
+        return None
 
     def apply_top(self, indices: Indices, weights: Vector, cardinality: int) -> tuple[Indices, NDArray[np.float64]]:
         """The indices and values of the ``cardinality`` largest entries of A x."""

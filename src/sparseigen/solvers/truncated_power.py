@@ -111,6 +111,10 @@ def iterate(
     """
     label, vector = start
     nonnegative = options.nonnegative
+    if shift == 0.0 and operator.positive_semidefinite and options.progress.on_iteration is None:
+        ready = _made_by_operator(operator, cardinality, start, options, until_support_repeats)
+        if ready is not None:
+            return ready
     product = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=nonnegative)
     value = product.quadratic_form
     history = [value - shift]
@@ -133,6 +137,29 @@ def iterate(
             reason = StopReason.VALUE_STALLED
             break
     return Run(label, _within(vector, cardinality), value - shift, reason, iteration, history)
+
+
+def _made_by_operator(
+    operator: Operator, cardinality: int, start: Start, options: SolverOptions, until_support_repeats: bool
+) -> Run | None:
+    """The same run from an operator that loops where its data are; None if it does not offer that."""
+    label, vector = start
+    made = operator.truncated_power_run(
+        vector.indices,
+        vector.weights,
+        cardinality,
+        rtol=options.rtol,
+        atol=options.atol,
+        max_iterations=options.max_iterations,
+        nonnegative=options.nonnegative,
+        until_support_repeats=until_support_repeats,
+    )
+    if made is None:
+        return None
+    last = SparseVector(made.indices, made.weights)
+    options.progress.report(last, made.history[-1])
+    reason, within = StopReason(made.ended), _within(last, cardinality)
+    return Run(label, within, made.history[-1], reason, made.n_iterations, made.history)
 
 
 def settle(operator: Operator, cardinality: int, run: Run, options: SolverOptions, *, shift: float = 0.0) -> Run:

@@ -1,0 +1,1 @@
+"""Checks and timings on a CUDA device."""

@@ -1,0 +1,20 @@
+"""Tests of the torch operator. `make test` skips them where torch is missing; `make test-torch` installs it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+
+import pytest
+
+REASON = "torch is not installed; `make test-torch` installs it and runs these"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if importlib.util.find_spec("torch") is not None:
+        return
+    if os.environ.get("SPARSEIGEN_TORCH_REQUIRED") == "1":
+        pytest.exit(f"SPARSEIGEN_TORCH_REQUIRED=1, but {REASON}", returncode=1)
+    for item in items:
+        if "tests/on_torch/" in item.nodeid:
+            item.add_marker(pytest.mark.skip(reason=REASON))

@@ -1,0 +1,215 @@
+"""The loop on the device makes the iterates of Algorithm 1; blocks and bounds agree with their plain forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sparseigen import covariance, sparse_eigenvector
+from sparseigen.kernels import numpy_reference, torch_reference
+from sparseigen.operators import Operator
+from sparseigen.operators.torch_data import TorchData
+from sparseigen.operators.torch_loop import TorchSteps
+from sparseigen.problems import PROBLEMS
+from sparseigen.problems.known import brute_force
+from tests.common.checks import check_result
+
+PLAIN: dict[str, Any] = {"start": "max-variance", "polish": None, "certify": False}
+
+
+def on_torch(values: np.ndarray, **options: Any) -> TorchData:
+    import torch
+
+    operator = covariance(torch.tensor(values), **options)
+    assert isinstance(operator, TorchData)
+    return operator
+
+
+@pytest.fixture
+def data(rng: np.random.Generator) -> np.ndarray:
+    values = rng.standard_normal((30, 120))
+    values[:, :15] += 1.5 * rng.standard_normal((30, 1))
+    return values
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("length", [1, 3, 8])
+@pytest.mark.parametrize("cardinality", [1, 2, 9, 40, 120])
+def test_iterates_are_those_of_the_step_by_step_loop(
+    cardinality: int, length: int, nonnegative: bool, data: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However rarely the host looks, the answer is that of a loop that looks after every step."""
+    make = TorchSteps.__init__
+
+    def looking_rarely(self: TorchSteps, *args: Any, **kwargs: Any) -> None:
+        make(self, *args, **kwargs)
+        self.length = length
+
+    monkeypatch.setattr(TorchSteps, "__init__", looking_rarely)
+    options = PLAIN | {"nonnegative": nonnegative}
+    ours = sparse_eigenvector(on_torch(data), cardinality, **options)
+    reference = sparse_eigenvector(covariance(data), cardinality, **options)
+    np.testing.assert_allclose(ours.history, reference.history, rtol=1e-12)
+    np.testing.assert_allclose(ours.vector, reference.vector, atol=1e-10)
+    assert ours.n_iterations == reference.n_iterations
+    assert ours.stop_reason == reference.stop_reason
+
+
+def test_the_hook_is_used_and_a_callback_turns_it_off(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    original = TorchData.truncated_power_run
+
+    def counted(self: TorchData, *args: Any, **kwargs: Any) -> Any:
+        calls.append(args)
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(TorchData, "truncated_power_run", counted)
+    operator = on_torch(data)
+    seen: list[float] = []
+    quiet = sparse_eigenvector(operator, 9, **PLAIN)
+    assert len(calls) == 1
+    watched = sparse_eigenvector(operator, 9, **PLAIN, on_iteration=lambda i, x, value: seen.append(value))
+    assert len(calls) == 1
+    np.testing.assert_allclose(seen, watched.history[1:], rtol=1e-15)
+    np.testing.assert_allclose(quiet.vector, watched.vector, atol=1e-12)
+
+
+def test_iteration_limit(data: np.ndarray) -> None:
+    run = on_torch(data).truncated_power_run(np.array([3]), np.ones(1), 9, rtol=0.0, atol=0.0, max_iterations=2)
+    assert run is not None
+    assert run.ended == "iteration_limit"
+    assert run.n_iterations == 2
+    assert len(run.history) == 3
+    assert np.linalg.norm(run.weights) == pytest.approx(1.0, abs=1e-14)
+
+
+def test_a_product_that_vanishes_ends_the_run_where_it_is() -> None:
+    values = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
+    run = on_torch(values, center=False).truncated_power_run(
+        np.array([1]), np.ones(1), 1, rtol=1e-7, atol=0.0, max_iterations=50
+    )
+    assert run is not None
+    assert run.ended == "fixed_point"
+    assert run.n_iterations == 0
+    assert run.indices.tolist() == [1]
+    assert run.history == [0.0]
+
+
+@pytest.mark.parametrize("method", ["default", "algorithm 1"])
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_known_problems(name: str, method: str) -> None:
+    known = PROBLEMS[name]()
+    operator = on_torch(known.factor, center=False, ddof=0)
+    options: dict[str, Any] = {} if method == "default" else PLAIN
+    result = sparse_eigenvector(operator, known.cardinality, **options)
+    check_result(result, operator)
+    assert result.value <= known.optimum * (1.0 + 1e-9)
+    if known.easy and method == "default":
+        assert result.value == pytest.approx(known.optimum, rel=1e-9)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 7, 50, 99, 100])
+def test_ties_go_to_the_lowest_index(count: int, nonnegative: bool, rng: np.random.Generator) -> None:
+    import torch
+
+    values = rng.integers(-3, 4, 100).astype(float)
+    expected = numpy_reference.largest_magnitudes(values, count, nonnegative=nonnegative)
+    ours = torch_reference.largest_magnitudes(torch.tensor(values), count, nonnegative=nonnegative)
+    np.testing.assert_array_equal(ours.numpy(), expected)
+
+
+def test_tied_variables_are_chosen_as_on_the_cpu(rng: np.random.Generator) -> None:
+    values = np.tile(rng.integers(-2, 3, (8, 10)).astype(float), (1, 4))
+    pair = [sparse_eigenvector(o, 7, **PLAIN) for o in (on_torch(values), covariance(values))]
+    np.testing.assert_array_equal(pair[0].support, pair[1].support)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_block_of_cardinalities_equals_single_runs(dtype: str, data: np.ndarray) -> None:
+    operator = on_torch(data.astype(dtype))
+    cardinalities = [120, *range(1, 100)]  # more than one block, not sorted
+    rule: dict[str, Any] = {"rtol": 1e-6, "atol": 0.0, "max_iterations": 500}
+    runs = operator.truncated_power_block(cardinalities, **rule)
+    assert runs is not None
+    for cardinality, run in zip(cardinalities, runs, strict=True):
+        single = sparse_eigenvector(operator, cardinality, **PLAIN, **rule)
+        assert run.ended == "value_stalled"
+        assert len(run.indices) <= cardinality
+        assert len(run.history) == run.n_iterations + 1
+        np.testing.assert_array_equal(run.indices, single.support)
+        assert run.history[-1] == pytest.approx(single.value, rel=1e-4)
+        recomputed = run.weights @ operator.submatrix(run.indices) @ run.weights
+        assert run.history[-1] == pytest.approx(recomputed, rel=1e-5 if dtype == "float32" else 1e-12)
+
+
+def test_block_stops_at_the_limit(data: np.ndarray) -> None:
+    runs = on_torch(data).truncated_power_block(list(range(5, 60)), rtol=0.0, atol=0.0, max_iterations=4)
+    assert runs is not None
+    assert {run.ended for run in runs} <= {"iteration_limit", "value_stalled"}
+    assert "iteration_limit" in {run.ended for run in runs}
+    assert all(run.n_iterations == 4 for run in runs)
+
+
+def plain_bound(matrix: np.ndarray, cardinality: int, scaling: np.ndarray, passes: int) -> float:
+    best, size = np.inf, len(matrix)
+    for _ in range(passes):
+        scaling = np.maximum(scaling / scaling.max(), 1e-7)
+        weighted = np.abs(matrix) * scaling
+        np.fill_diagonal(weighted, 0.0)
+        sums = scaling * np.diag(matrix) + np.sort(weighted, axis=1)[:, size - cardinality + 1 :].sum(axis=1)
+        best, scaling = min(best, float((sums / scaling).max())), sums
+    return best
+
+
+def scaling_of(operator: Operator, cardinality: int) -> np.ndarray:
+    result = sparse_eigenvector(operator, cardinality, certify=False)
+    product = np.abs(operator.apply(result.vector)).astype(float)
+    return np.maximum(product, np.sort(product)[-cardinality])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("cardinality", [1, 2, 5, 30, 120])
+def test_scaled_gershgorin_equals_its_formula(cardinality: int, dtype: str, data: np.ndarray) -> None:
+    data = data.astype(dtype)
+    operator, matrix = on_torch(data), covariance(data.astype(np.float64)).to_dense()
+    scaling = scaling_of(operator, cardinality)
+    bound = operator.scaled_gershgorin(cardinality, scaling, 4)
+    exact = plain_bound(matrix, cardinality, scaling, 4)
+    assert bound is not None
+    slack = {"float64": 1e-10, "float32": 2e-4}[dtype]
+    assert exact * (1.0 - 1e-6) <= bound <= exact * (1.0 + slack)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("magnitude", [1e-30, 1e-19, 1.0, 1e15])
+@pytest.mark.parametrize("seed", range(5))
+def test_scaled_gershgorin_holds_against_enumeration(seed: int, magnitude: float, dtype: str) -> None:
+    """Also where products of the data leave the range of float32: the bound may become weak, never wrong."""
+    rng = np.random.default_rng(seed)
+    values = (rng.standard_normal((6, 9)) * magnitude).astype(dtype)
+    stored = values.astype(np.float64) / magnitude
+    optimum = brute_force(stored.T @ stored / 6, 3)[0] * magnitude**2
+    operator = on_torch(values, center=False, ddof=0)
+    for scaling in (np.ones(9), rng.uniform(0.0, 1.0, 9), np.zeros(9)):
+        bound = operator.scaled_gershgorin(3, scaling, 3)
+        assert bound is not None
+        assert bound >= optimum * (1.0 - 1e-14)
+
+
+def test_scaled_gershgorin_in_row_blocks(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = on_torch(data)
+    whole = operator.scaled_gershgorin(9, np.ones(120), 3)
+    monkeypatch.setattr("sparseigen.operators.torch_rows.BLOCK_ENTRIES", 120 * 7)
+    in_blocks = operator.scaled_gershgorin(9, np.ones(120), 3)
+    assert in_blocks == pytest.approx(whole, rel=1e-13)
+
+
+def test_operators_without_a_device_offer_no_loop(data: np.ndarray) -> None:
+    operator = covariance(data)
+    rule: dict[str, Any] = {"rtol": 1e-7, "atol": 0.0, "max_iterations": 5}
+    assert operator.truncated_power_run(np.array([0]), np.ones(1), 3, **rule) is None
+    assert operator.truncated_power_block([3], **rule) is None
+    assert operator.scaled_gershgorin(3, np.ones(120), 2) is None
