@@ -6,12 +6,13 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench bench-certificates clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data, as a table"
 	@echo "make test   all tests"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
+	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -35,6 +36,9 @@ lint: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.speed
+
+bench-certificates: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.certificates
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
