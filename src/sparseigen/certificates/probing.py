@@ -66,8 +66,10 @@ def bounded(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
         if best <= cutoff:
             break
         keep = ~_removable(tree, node, least, cutoff)
-        weights = node.weights * np.maximum(rows, FLOOR * best)
-        weights = np.maximum(weights / weights.max(), FLOOR)
+        weights = node.weights
+        if best > 0.0:  # otherwise the rows are no weights; any positive ones will do
+            weights = weights * np.maximum(rows, FLOOR * best)
+            weights = np.maximum(weights / weights.max(), FLOOR)
         node = replace(node, members=node.members[keep], weights=weights[keep], rows=rows[keep])
         if node.n_free < tree.cardinality - node.n_inside:  # no support is left that could beat the cutoff
             return replace(node, bound=cutoff)
