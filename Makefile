@@ -13,6 +13,7 @@ help:
 	@echo "make test-torch  the tests of the GPU path, on a pinned CPU build of torch"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
+	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -45,6 +46,9 @@ bench: $(VENV)/.ready
 
 bench-pca: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.pca
+
+bench-certificates: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.certificates
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sparseigen.certificates import EFFORTS, UPPER_BOUNDS, certify
+from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.exact import solve_exact
 from sparseigen.operators import as_operator
@@ -45,7 +46,7 @@ def test_no_bound_of_any_effort_is_below_the_optimum(seed, size, kind, choice):
         assert np.isfinite(certificate.upper_bound)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32 - 1), st.integers(2, 9), st.sampled_from(KINDS), st.sampled_from(sorted(UPPER_BOUNDS)))
 def test_each_bound_alone_is_valid(seed, size, kind, name):
     """Inside the portfolio a loose bound hides behind a tight one; alone it cannot."""
@@ -56,7 +57,8 @@ def test_each_bound_alone_is_valid(seed, size, kind, name):
     cardinality = int(rng.integers(1, size + 1))
     scale = float(np.abs(matrix).max())
     optimum = brute_force(matrix / scale, cardinality) * scale
-    problem = BoundProblem(as_operator(matrix), cardinality, some_vector(matrix, cardinality, rng))
+    operator, vector = as_operator(matrix), some_vector(matrix, cardinality, rng)
+    problem = BoundProblem(operator, cardinality, vector, achieved=achieved_value(operator, vector))
     assert problem.unscaled(UPPER_BOUNDS[name].bound(problem)) >= optimum - 2e-15 * size * scale
 
 

@@ -17,10 +17,10 @@ def achieved_value(operator: Operator, vector: SparseVector) -> float:
     count = len(indices)
     form, magnitude = 0.0, 0.0
     step = max(1, BLOCK_ENTRIES // operator.size)
-    largest = max(float(np.abs(operator.diagonal()).max()), np.finfo(float).tiny)
-    exponent = int(np.frexp(largest)[1])
-    for begin in range(0, count, step):
-        part = slice(begin, min(begin + step, count))
+    parts = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
+    largest = max(float(np.abs(operator.accurate_columns(indices[part])[indices]).max()) for part in parts)
+    exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
+    for part in parts:
         block = np.ldexp(operator.accurate_columns(indices[part])[indices], -exponent)
         form += float(weights @ (block @ weights[part]))
         magnitude += float(np.abs(weights) @ (np.abs(block) @ np.abs(weights[part])))

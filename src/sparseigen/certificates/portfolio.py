@@ -17,6 +17,7 @@ from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.elementary import row_bound, trace_bound
 from sparseigen.certificates.penalised_dual import converged_penalised_bound, penalised_bound
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.reduction import reduced_bound
 from sparseigen.certificates.scaled_rows import scaled_row_bound
 from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.certificates.splitting import splitting_bound
@@ -40,6 +41,7 @@ UPPER_BOUNDS: dict[str, BoundSpec] = {
     "rows": BoundSpec(row_bound, ("cheap",)),
     "scaled rows": BoundSpec(scaled_row_bound, ("default", "tight")),
     "trace": BoundSpec(trace_bound, EFFORTS),
+    "reduced": BoundSpec(reduced_bound, ("tight",)),
     "penalised dual": BoundSpec(penalised_bound, ("default",)),
     "converged penalised dual": BoundSpec(converged_penalised_bound, ("tight",)),
     "largest eigenvalue": BoundSpec(spectral_bound, EFFORTS),

@@ -92,9 +92,12 @@ class BoundProblem:
             yield chosen, self.dense if wanted is None else self.dense[wanted]
             return
         for own, rows in self._raw_blocks(wanted):
-            block = np.array(rows, order="C")
-            self._scale_in_place(block)
-            yield own, block
+            if abs(self.exponent) < LARGEST_EXPONENT:
+                yield own, np.ascontiguousarray(np.multiply(rows, float(np.ldexp(1.0, -self.exponent))))
+            else:
+                block = np.array(rows, order="C")
+                self._scale_in_place(block)
+                yield own, block
 
     def _scale_in_place(self, block: Numbers) -> None:
         half = -self.exponent // 2  # in two factors: one alone may leave the range

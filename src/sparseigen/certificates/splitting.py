@@ -15,7 +15,7 @@ semidefinite programming", SIAM Review 49 (2007), 434-448.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 
-LARGEST_SIZE = 1000
+LARGEST_SIZE = 600
 """Each step decomposes a p x p matrix."""
 MOST_STEPS = 600
 START_PENALTY = 0.3
@@ -39,7 +39,7 @@ def splitting_bound(problem: BoundProblem) -> float:
     if problem.dense is None or problem.size > LARGEST_SIZE or problem.cardinality == problem.size:
         return np.inf
     kept, promised, stale = None, np.inf, 0
-    for split in splits(problem.dense, problem.cardinality):
+    for split in splits(problem.dense, problem.cardinality, lambda: problem.out_of_time):
         value = float(np.linalg.eigvalsh(problem.dense - split)[-1]) + problem.cardinality * float(np.abs(split).max())
         stale = 0 if value < promised * (1.0 - 1e-4) else stale + 1
         if value < promised:
@@ -60,8 +60,8 @@ def split_value(problem: BoundProblem, split: Numbers) -> float:
     return spectral + _row_value(split, problem.cardinality) + problem.margin + TINY
 
 
-def splits(matrix: Numbers, cardinality: int) -> Iterator[Numbers]:
-    """M at every LOOK_EVERY-th step of the alternating direction method."""
+def splits(matrix: Numbers, cardinality: int, out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Numbers]:
+    """M at every LOOK_EVERY-th step of the alternating direction method, and at the last one."""
     penalty = START_PENALTY * max(float(np.linalg.norm(matrix, 2)), TINY)
     balanced, multiplier = np.zeros_like(matrix), np.zeros_like(matrix)
     for step in range(1, MOST_STEPS + 1):
@@ -69,7 +69,7 @@ def splits(matrix: Numbers, cardinality: int) -> Iterator[Numbers]:
         relaxed = OVER_RELAXATION * spectral + (1.0 - OVER_RELAXATION) * balanced
         previous, balanced = balanced, _on_l1_ball(relaxed + multiplier, float(cardinality))
         multiplier = multiplier + relaxed - balanced
-        if step % LOOK_EVERY:
+        if step % LOOK_EVERY and not out_of_time():
             continue
         split = penalty * multiplier
         yield 0.5 * (split + split.T)

@@ -14,10 +14,11 @@ from dataclasses import replace
 import numpy as np
 
 from sparseigen.certificates.achieved import achieved_value
+from sparseigen.certificates.probing import Node, Tree, bounded
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import ZERO
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
-from sparseigen.exact.node import Node, Tree, bounded, children
+from sparseigen.exact.branching import children
 from sparseigen.operators.contract import Indices
 from sparseigen.solvers.interface import Progress, SparseVector
 from sparseigen.solvers.support import leading_eigenpair

@@ -167,9 +167,14 @@ class Operator(ABC):
         """A vector w with |error of entry (i, j)| <= sqrt(w_i w_j) for what `accurate_columns` and `diagonal` return.
 
         Then the error of any principal block is at most the sum of its w in the spectral norm, because
-        |x'Ex| <= (sum_i |x_i| sqrt(w_i))^2 <= sum_i w_i. Zero for matrices given explicitly.
+        |x'Ex| <= (sum_i |x_i| sqrt(w_i))^2 <= sum_i w_i. Zero for matrices given explicitly. An operator over samples
+        that does not know better is taken to accumulate in its own ``dtype``.
         """
-        return np.zeros(self.size)
+        samples = float(getattr(self, "n_samples", 0))
+        if samples == 0.0:
+            return np.zeros(self.size)
+        unit = float(np.finfo(self.dtype).eps)
+        return (2.0 * samples + 20.0) * unit * np.abs(self.diagonal())
 
     def factor(self) -> NDArray[np.float64] | None:
         """F of shape (size, r) with A = FF' up to twice `entry_errors`, where one is at hand; None otherwise."""

@@ -145,6 +145,14 @@ def test_efforts_are_ordered(rng):
     assert tight.relative_gap < 0.5 * cheap.relative_gap
 
 
+@pytest.mark.parametrize("factor", [1.0, 1e300])
+def test_zero_diagonal(factor, rng):
+    """A graph: the size of the entries is not on the diagonal."""
+    graph = np.triu(rng.random((30, 30)) < 0.3, 1) * factor
+    certificate = se.upper_bound(graph + graph.T, 8)
+    assert factor < certificate.lower_bound <= certificate.upper_bound < 8.0 * factor
+
+
 def test_smallest_gets_a_lower_bound(rng):
     matrix = rng.standard_normal((8, 8))
     matrix = matrix + matrix.T

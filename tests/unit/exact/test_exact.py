@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import sparseigen as se
+from sparseigen.certificates.probing import Node, Tree, bounded
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.errors import OptionError, SolveInterrupted
-from sparseigen.exact.node import Node, Tree, bounded, children
+from sparseigen.exact.branching import children
 from sparseigen.exact.presolve import surviving
 from sparseigen.solvers.interface import SparseVector
 from tests.brute_force import brute_force, small_matrix

@@ -62,3 +62,12 @@ def test_factor_reproduces_the_covariance(rng):
     operator = se.covariance(rng.standard_normal((5, 12)))
     assert np.allclose(operator.factor() @ operator.factor().T, operator.to_dense(), rtol=1e-13, atol=1e-13)
     assert se.covariance(rng.standard_normal((20, 12))).factor() is None
+
+
+def test_an_operator_over_samples_that_says_nothing_is_not_taken_for_exact(rng):
+    """The contract's own default: accumulation in the operator's type."""
+    from sparseigen.operators.contract import Operator
+
+    operator = se.covariance(rng.standard_normal((30, 6)).astype(np.float32))
+    general = Operator.entry_errors(operator)
+    assert (general > 10.0 * 2.0**-24 * operator.diagonal()).all()

@@ -1,4 +1,4 @@
-"""One node of the search: variables fixed in, variables still free, and the scaled bound on what they can reach."""
+"""The scaled bound with variables fixed in or out, and the variables it shows to be useless."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.certificates.rounding import TINY, UNIT, gamma
+from sparseigen.certificates.scaled_rows import FLOOR
 from sparseigen.operators.contract import Indices
 
 Numbers = NDArray[np.float64]
 
-FLOOR = 1e-7
 LONGEST_TABLE = 1 << 22
 """Entries of the table (rows above the cutoff x free variables) that one probing looks at."""
 
 
 @dataclass(frozen=True)
 class Tree:
-    """What all nodes share: the scaled matrix of the variables that survived the presolve, and k."""
+    """What all nodes of a search share: the scaled matrix, and k."""
 
     matrix: Numbers
     diagonal: Numbers
@@ -51,7 +51,8 @@ class Node:
 def bounded(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
     """The node after some passes of the scaled bound, with the variables that cannot beat the cutoff fixed out.
 
-    Stops as soon as the bound falls to the cutoff or nothing changes.
+    Stops as soon as the bound falls to the cutoff. The bound is that of the variables that remain: once one was fixed
+    out, all supports of the node together are bounded by the larger of it and the cutoff.
     """
     best = node.bound
     for _ in range(passes):
@@ -65,8 +66,10 @@ def bounded(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
         if best <= cutoff:
             break
         keep = ~_removable(tree, node, least, cutoff)
-        weights = node.weights * np.maximum(rows, FLOOR * best)
-        weights = np.maximum(weights / weights.max(), FLOOR)
+        weights = node.weights
+        if best > 0.0:  # otherwise the rows are no weights; any positive ones will do
+            weights = weights * np.maximum(rows, FLOOR * best)
+            weights = np.maximum(weights / weights.max(), FLOOR)
         node = replace(node, members=node.members[keep], weights=weights[keep], rows=rows[keep])
         if node.n_free < tree.cardinality - node.n_inside:  # no support is left that could beat the cutoff
             return replace(node, bound=cutoff)
@@ -90,34 +93,3 @@ def _removable(tree: Tree, node: Node, least: Numbers, cutoff: float) -> NDArray
     forced = rows[above, None] - loss + 16.0 * UNIT * np.abs(rows[above, None])
     removable[candidates] = (forced <= cutoff).all(axis=0)
     return removable
-
-
-def children(node: Node, cutoff: float) -> list[Node]:
-    """Branch on the free variable of largest weight among those whose row is above the cutoff.
-
-    Every support above the cutoff holds a variable whose row is above it, so when no inside row is and only one free
-    row is, that variable is in: one child.
-    """
-    free_rows = node.rows[node.n_inside :]
-    above = np.flatnonzero(free_rows > cutoff)
-    inside_above = bool((node.rows[: node.n_inside] > cutoff).any())
-    pool = above if above.size else np.arange(len(free_rows))
-    chosen = node.n_inside + int(pool[node.weights[node.n_inside + pool].argmax()])
-    taken = _moved_inside(node, chosen)
-    if not inside_above and above.size == 1:
-        return [taken]
-    keep = np.arange(len(node.members)) != chosen
-    left = replace(node, members=node.members[keep], weights=node.weights[keep], rows=node.rows[keep])
-    return [taken, left]
-
-
-def _moved_inside(node: Node, position: int) -> Node:
-    order = np.concatenate([np.arange(node.n_inside), [position], np.arange(node.n_inside, len(node.members))])
-    order = np.delete(order, position + 1)
-    return replace(
-        node,
-        members=node.members[order],
-        weights=node.weights[order],
-        rows=node.rows[order],
-        n_inside=node.n_inside + 1,
-    )
