@@ -18,6 +18,8 @@ SMALLEST_WARM = 24
 """Below this size LAPACK is as fast."""
 STEPS, CHECKED = 24, 4
 """Products before the process restarts from its best vector, and after how many the residual is looked at."""
+PERTURBATION = 1e-3
+"""Length of what is mixed into the start."""
 RESTARTS = 8
 """Restarts before LAPACK takes over."""
 SMALL_RESIDUAL = 1e-8
@@ -38,7 +40,9 @@ def warm_eigenpair(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights
     length = float(np.linalg.norm(start))
     if len(matrix) < SMALLEST_WARM or not length > 0.0:
         return leading_eigenpair(np.ascontiguousarray(matrix))
-    vector = start / length
+    # A start inside another eigenspace would never leave it: a little of everything is mixed in.
+    vector = start / length + PERTURBATION * len(start) ** -0.5 * np.cos(np.arange(len(start)))
+    vector /= np.linalg.norm(vector)
     for _ in range(RESTARTS):
         vector, value, residual = _lanczos(matrix, vector)
         if residual <= SMALL_RESIDUAL * abs(value):
