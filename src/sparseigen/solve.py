@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from sparseigen.certificates import certify as certify_value
 from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted, one_of
+from sparseigen.exact import EXACT_SOLVER
 from sparseigen.inputs.arguments import (
     check_candidates,
     check_cardinality,
@@ -25,12 +27,18 @@ from sparseigen.inputs.arguments import (
 )
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
+from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.solvers import SOLVERS, SolverOptions, SolverOutcome, check_definite, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.starts import STARTS
 from sparseigen.solvers.swapping import recomputed_value
 from sparseigen.solvers.truncated_power import POLISHES
+
+SOLVERS["exact"] = EXACT_SOLVER  # it proves with the certificates' bounds, so it lives above the other solvers
+
+LARGEST_PLAIN_EXPONENT = 200
+"""Entries between 2**-200 and 2**200 are searched as they are."""
 
 
 def sparse_eigenvector(
@@ -75,7 +83,7 @@ def sparse_eigenvector(
         The only variables that may be chosen.
     rtol, atol : float
         Stop when the objective changes by at most ``max(atol, rtol * |value|)``. The paper's rule is
-        ``rtol=0, atol=1e-4``.
+        ``rtol=0, atol=1e-4``. With float32 data changes below 5e-7 are rounding, and rtol is at least that.
     max_iterations : int
         Limit for each run.
     certify : bool
@@ -119,9 +127,11 @@ def sparse_eigenvector(
     cardinality = check_cardinality(cardinality, problem.size, of=of)
     check_choice(which, ("largest", "smallest"), "which")
     spec = check_solver(method, problem, nonnegative=bool(nonnegative))
-    searched = problem if which == "largest" else _negated(problem)
-    progress = Progress(problem.size, _spreading(on_iteration, allowed, operator.size))
-    progress.value_of = float if which == "largest" else float.__neg__
+    unit = _unit(problem, which)
+    searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
+    if unit < 0.0 and problem.positive_semidefinite:
+        searched.positive_semidefinite = False
+    progress = Progress(problem.size, _spreading(on_iteration, allowed, operator.size), lambda value: value / unit)
     options = SolverOptions(
         start=_check_start(start, operator.size, allowed),
         polish=check_choice(polish, POLISHES, "polish"),
@@ -135,12 +145,15 @@ def sparse_eigenvector(
     )
     check_definite(method, searched)
     certify = _check_flag(certify, "certify")
-    request = _Request(operator, problem, searched, allowed, cardinality, which, method, options)
+    if on_iteration is not None and not callable(on_iteration):
+        message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
+        raise OptionError(message)
+    request = _Request(operator, problem, searched, unit, allowed, cardinality, which, method, options)
     began = time.perf_counter()
     try:
         outcome = spec.solve(searched, cardinality, options)
-    except KeyboardInterrupt:
-        raise SolveInterrupted(request.best_so_far(time.perf_counter() - began)) from None
+    except KeyboardInterrupt as stop:
+        raise SolveInterrupted(request.best_so_far(stop, time.perf_counter() - began)) from None
     result = request.result(outcome, time.perf_counter() - began)
     if outcome.stop_reason is StopReason.ITERATION_LIMIT:
         message = (
@@ -148,7 +161,7 @@ def sparse_eigenvector(
             "improve. Raise max_iterations, or use polish='swap'."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    return replace(result, certificate=request.certificate(result)) if certify else result
+    return replace(result, certificate=request.certificate(outcome)) if certify else result
 
 
 def sparse_eigenvector_block(
@@ -183,12 +196,15 @@ def sparse_eigenvector_block(
         progress=Progress(operator.size),
         extra=check_method_options(method_options, spec.parameters, method),
     )
-    _check_flag(certify, "certify")
+    if _check_flag(certify, "certify"):
+        raise OptionError("certify=True: a block of components found at once has no bound; use certify=False.")
     began = time.perf_counter()
     outcomes = spec.solve_block(operator, cardinalities, options)
     seconds = time.perf_counter() - began
     return [
-        _Request(operator, operator, operator, None, cardinality, "largest", method, options).result(outcome, seconds)
+        _Request(operator, operator, operator, 1.0, None, cardinality, "largest", method, options).result(
+            outcome, seconds
+        )
         for cardinality, outcome in zip(cardinalities, outcomes, strict=True)
     ]
 
@@ -201,24 +217,24 @@ class _Request:
         operator: Operator,
         problem: Operator,
         searched: Operator,
+        unit: float,
         allowed: Indices | None,
         cardinality: int,
         which: str,
         method: str,
         options: SolverOptions,
     ) -> None:
-        self.operator, self.problem, self.searched = operator, problem, searched
+        self.operator, self.problem, self.searched, self.unit = operator, problem, searched, unit
         self.allowed, self.cardinality, self.which, self.method = allowed, cardinality, which, method
         self.options = options
 
     def result(self, outcome: SolverOutcome, seconds: float) -> SparseEigResult:
-        sign = 1.0 if self.which == "largest" else -1.0
         vector = _signed(self._in_full(outcome.vector), nonnegative=self.options.nonnegative)
-        history = sign * np.asarray(outcome.history, dtype=np.float64)
+        history = np.asarray(outcome.history, dtype=np.float64) / self.unit
         vector.flags.writeable = history.flags.writeable = False
         return SparseEigResult(
             vector=vector,
-            value=sign * outcome.value,
+            value=outcome.value / self.unit,
             cardinality=self.cardinality,
             stop_reason=outcome.stop_reason,
             n_iterations=outcome.n_iterations,
@@ -230,14 +246,18 @@ class _Request:
             names=self.operator.names,
         )
 
-    def certificate(self, result: SparseEigResult) -> Certificate:
-        sign = 1.0 if self.which == "largest" else -1.0
-        found = certify_value(self.searched, self.cardinality, sign * result.value)
-        if self.which == "largest":
-            return found
-        return Certificate(-found.upper_bound, -found.lower_bound, found.method)
+    def certificate(self, outcome: SolverOutcome) -> Certificate:
+        """The bracket found in the units of the search, in the caller's units."""
+        found = certify_value(self.searched, self.cardinality, outcome.vector, proven=outcome.proven)
+        low, high = sorted([found.lower_bound / self.unit, found.upper_bound / self.unit])
+        if abs(self.unit) != 1.0:  # a power of two divides exactly, except where the quotient is denormal
+            low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+        return replace(found, lower_bound=low, upper_bound=high, scale=found.scale / abs(self.unit))
 
-    def best_so_far(self, seconds: float) -> SparseEigResult | None:
+    def best_so_far(self, stop: KeyboardInterrupt, seconds: float) -> SparseEigResult | None:
+        if isinstance(stop, SolveInterrupted) and isinstance(stop.result, SolverOutcome):  # a solver with a bracket
+            result = self.result(stop.result, seconds)
+            return replace(result, certificate=self.certificate(stop.result))
         progress = self.options.progress
         if progress.best is None:
             return None
@@ -266,11 +286,16 @@ class _Request:
         }
 
 
-def _negated(operator: Operator) -> Operator:
-    negated = operator.negated()
-    if operator.positive_semidefinite:
-        negated.positive_semidefinite = False
-    return negated
+def _unit(operator: Operator, which: str) -> float:
+    """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
+
+    Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the
+    middle of it without rounding.
+    """
+    sign = 1.0 if which == "largest" else -1.0
+    magnitude = operator.magnitude()
+    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
+    return sign if abs(exponent) <= LARGEST_PLAIN_EXPONENT else math.ldexp(sign, min(-exponent, 1000))
 
 
 def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.inputs.optional import require
+from sparseigen.operators import Operator, as_operator
 
 NAMES = (
     "topdiam", "length", "moist", "testsg", "ovensg", "ringtop", "ringbut",
@@ -52,6 +53,12 @@ class Dataset:
         """The matrix as a pandas DataFrame with the names on both axes."""
         pandas = require("pandas", purpose="Dataset.frame()")
         return pandas.DataFrame(self.matrix, index=list(self.names), columns=list(self.names))
+
+    def operator(self) -> Operator:
+        """The matrix as an operator that carries the names, without pandas."""
+        operator = as_operator(self.matrix)
+        operator.names = self.names
+        return operator
 
 
 def load_pitprops() -> Dataset:

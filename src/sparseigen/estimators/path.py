@@ -103,7 +103,7 @@ def cardinality_path(
     seconds = time.perf_counter() - began
     results = [_result(request, operator, allowed, k, point, seconds) for k, point in zip(wanted, points, strict=True)]
     if check_flag(certify, "certify"):
-        results = _certified(problem, results)
+        results = _certified(problem, results, points)
     leading = leading_eigenvector(problem)
     dense_optimum = max(float(leading @ problem.apply(leading)), results[-1].value)
     return SparsePath(tuple(results), problem.trace(), dense_optimum, seconds)
@@ -191,15 +191,15 @@ def _result(
     )
 
 
-def _certified(problem: Operator, results: list[SparseEigResult]) -> list[SparseEigResult]:
+def _certified(problem: Operator, results: list[SparseEigResult], points: list[Point]) -> list[SparseEigResult]:
     """Certificates from the largest k down: whatever bounds k + 1 bounds k."""
     prepared = problem.prepared_for(len(results))
     certified: list[SparseEigResult] = []
     larger: Certificate | None = None
-    for result in reversed(results):
-        own = certify_value(prepared, result.cardinality, result.value)
+    for result, (vector, _) in zip(reversed(results), reversed(points), strict=True):
+        own = certify_value(prepared, result.cardinality, vector)
         if larger is not None and larger.upper_bound < own.upper_bound:
-            own = Certificate(own.lower_bound, max(own.lower_bound, larger.upper_bound), larger.method)
+            own = replace(own, upper_bound=max(own.lower_bound, larger.upper_bound), method=larger.method)
         certified.append(replace(result, certificate=own))
         larger = own
     return certified[::-1]

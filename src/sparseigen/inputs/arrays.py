@@ -5,12 +5,12 @@ This module (with its neighbours in ``inputs``) is the only place that asks what
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sparseigen.errors import (
@@ -43,12 +43,14 @@ class CheckedArray:
     layout: str  # "dense", "sparse" or "mapped"
     names: tuple[str, ...] | None
     symmetrised: bool = False
+    magnitude: float = 0.0
+    """Largest |entry| of a symmetric matrix; not filled in for data."""
 
 
 def check_symmetric(matrix: Any) -> CheckedArray:
     """A symmetric matrix from a dense array, a scipy sparse matrix or a frame."""
     values, names = _split_frame(matrix)
-    if sp.issparse(values):
+    if is_sparse(values):
         return _check_symmetric_sparse(values, names)
     values = _real_array(values, "the matrix")
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
@@ -63,13 +65,13 @@ def check_symmetric(matrix: Any) -> CheckedArray:
     if difference > 0.0:
         values = (values + values.T) * values.dtype.type(0.5)
     _check_not_zero(scale == 0.0)
-    return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0)
+    return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
 
 
 def check_data(data: Any) -> CheckedArray:
     """Samples x variables from a dense array, a scipy sparse matrix, a frame or a memory map."""
     values, names = _split_frame(data)
-    if sp.issparse(values):
+    if is_sparse(values):
         values = _real_sparse(values, "X")
         _check_data_shape(values.shape)
         _check_finite(values.data, "X", None, sparse=values)
@@ -82,6 +84,16 @@ def check_data(data: Any) -> CheckedArray:
     _check_data_shape(values.shape)
     _check_finite(values, "X", names)
     return CheckedArray(values, "dense", names)
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether this is a scipy sparse matrix.
+
+    Nobody can hold one without scipy.sparse being loaded, so it is not loaded to ask: that would double the time of
+    a first answer on dense data.
+    """
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(value))
 
 
 def label(index: int, names: Sequence[str] | None) -> str:
@@ -200,7 +212,7 @@ def _check_data_shape(shape: tuple[int, ...]) -> None:
         raise ShapeError(message)
     _check_not_empty(shape, "X")
     if shape[0] < 2:
-        message = f"X has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself without covariance()."
+        message = f"X has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself as it is."
         raise TooFewSamplesError(message)
 
 
@@ -271,12 +283,13 @@ def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> Check
         values = values.copy()  # summing duplicates works in place, and the caller's matrix is not ours to write
         values.sum_duplicates()
     _check_finite(values.data, "the matrix", names, sparse=values)
-    _check_not_zero(values.nnz == 0 or float(np.abs(values.data).max()) == 0.0)
+    scale = float(np.abs(values.data).max()) if values.nnz else 0.0
+    _check_not_zero(scale == 0.0)
     difference = (values - values.T).tocoo()
     worst = int(np.abs(difference.data).argmax()) if difference.nnz else 0
     size = float(abs(difference.data[worst])) if difference.nnz else 0.0
     if size > 0.0:
         place = (int(difference.row[worst]), int(difference.col[worst]))
-        _check_asymmetry(size, *place, float(np.abs(values.data).max()), values.dtype)
+        _check_asymmetry(size, *place, scale, values.dtype)
         values = ((values + values.T) * values.dtype.type(0.5)).tocsr()
-    return CheckedArray(values, "sparse", names, symmetrised=size > 0.0)
+    return CheckedArray(values, "sparse", names, symmetrised=size > 0.0, magnitude=scale)

@@ -47,6 +47,8 @@ class Operator(ABC):
     names: tuple[str, ...] | None = None
     positive_semidefinite: bool | None = None
     """True or False where the construction proves it, None where it is not known."""
+    psd_by_construction: bool = False
+    """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
 
     @abstractmethod
     def _diagonal(self) -> NDArray[np.float64]:
@@ -78,6 +80,10 @@ class Operator(ABC):
         """The sum of the diagonal: the total variance of a covariance."""
         return float(self.diagonal().sum())
 
+    def magnitude(self) -> float:
+        """The size of the entries: the largest |diagonal entry|, which bounds all others where A is PSD."""
+        return float(np.abs(self.diagonal()).max())
+
     def apply(self, vector: Vector) -> Vector:
         """The product A v with a dense vector."""
         product: Vector = self.block_apply(np.asarray(vector)[:, None])[:, 0]
@@ -105,6 +111,22 @@ class Operator(ABC):
         """The principal submatrix of A at ``indices``, float64."""
         return self.columns(indices)[indices].astype(np.float64)
 
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """The columns of A at ``indices`` in float64, each entry within `entry_errors` of the exact one."""
+        return self.columns(indices).astype(np.float64, copy=False)
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """A vector w with |error of entry (i, j)| <= sqrt(w_i w_j) for what `accurate_columns` and `diagonal` return.
+
+        Then the error of any principal block is at most the sum of its w in the spectral norm, because
+        |x'Ex| <= (sum_i |x_i| sqrt(w_i))^2 <= sum_i w_i. Zero for matrices given explicitly.
+        """
+        return np.zeros(self.size)
+
+    def factor(self) -> NDArray[np.float64] | None:
+        """F of shape (size, r) with A = FF' up to twice `entry_errors`, where one is at hand; None otherwise."""
+        return None
+
     def to_dense(self) -> NDArray[np.float64]:
         """The whole matrix in float64, for sizes up to LARGEST_MATERIALISED.
 
@@ -119,7 +141,9 @@ class Operator(ABC):
                 f"formed up to size {LARGEST_MATERIALISED} only. Choose a solver or bound that works from products."
             )
             raise UnsupportedOperatorError(message)
-        return self.submatrix(np.arange(self.size, dtype=np.int64))
+        matrix = self.submatrix(np.arange(self.size, dtype=np.int64))
+        np.fill_diagonal(matrix, self.diagonal())  # the same bits, so that ties fall the same way
+        return matrix
 
     def prepared_for(self, n_products: int) -> Operator:
         """The same operator, or the one that gives the same answers faster when many products are to come."""

@@ -19,6 +19,7 @@ class DenseSymmetric(Operator):
         self.dtype = self.matrix.dtype
         self.names = matrix.names
         self.symmetrised = matrix.symmetrised
+        self._magnitude = matrix.magnitude
         self.positive_semidefinite = positive_semidefinite
         if positive_semidefinite is None and float(self.diagonal().min()) < 0.0:
             self.positive_semidefinite = False
@@ -43,6 +44,10 @@ class DenseSymmetric(Operator):
         """A V by one matrix product."""
         product: Matrix = self.matrix @ block.astype(self.dtype, copy=False)
         return product
+
+    def magnitude(self) -> float:
+        """The largest |entry|, known from the check at the door."""
+        return self._magnitude or super().magnitude()
 
     def describe(self) -> dict[str, object]:
         """Adds whether rounding-level asymmetry was averaged away."""

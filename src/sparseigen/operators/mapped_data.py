@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparseigen.errors import NonFiniteError
 from sparseigen.inputs.arrays import CheckedArray, non_finite_message, row_blocks
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
 
 class MappedData(Operator):
@@ -21,6 +21,7 @@ class MappedData(Operator):
     """
 
     positive_semidefinite = True
+    psd_by_construction = True
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         self.file = data.values
@@ -32,7 +33,7 @@ class MappedData(Operator):
         sums = self._checked_sums()
         self.means = sums / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
-        variances = check_variances(self._diagonal())
+        variances = check_variances(self._variances())
         if scale:
             self.deviations = scales(variances, self.means, self.names)
 
@@ -56,6 +57,10 @@ class MappedData(Operator):
             yield ((block - self.means) / self.deviations).astype(self.dtype, copy=False)
 
     def _diagonal(self) -> NDArray[np.float64]:
+        # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
+        return np.ones(self.size) if self.scale else self._variances()
+
+    def _variances(self) -> NDArray[np.float64]:
         squares = np.zeros(self.size)
         with np.errstate(over="ignore"):
             for block in self._blocks():
@@ -76,6 +81,18 @@ class MappedData(Operator):
         for block in self._blocks():
             out += block.T @ block[:, indices]
         return (out / self.divisor).astype(self.dtype, copy=False)
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """A[:, indices] in one pass, every product in float64."""
+        out = np.zeros((self.size, len(indices)))
+        for block in self._blocks():
+            accurate = block.astype(np.float64, copy=False)
+            out += accurate.T @ accurate[:, indices]
+        return out / self.divisor
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Rounding of the dot products, of centring and scaling, and of the means."""
+        return gram_errors(self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""

@@ -14,6 +14,12 @@ class ShiftedOperator(Operator):
     def __init__(self, base: Operator, *, sign: float = 1.0, shift: float = 0.0) -> None:
         self.base, self.sign, self.shift = base, float(sign), float(shift)
         self.size, self.dtype, self.names = base.size, base.dtype, base.names
+        if base.positive_semidefinite and self.sign > 0.0 and self.shift >= 0.0:
+            self.positive_semidefinite = True
+
+    def magnitude(self) -> float:
+        """The base's, scaled and shifted."""
+        return abs(self.sign) * self.base.magnitude() + abs(self.shift)
 
     def _diagonal(self) -> NDArray[np.float64]:
         return self.sign * self.base.diagonal() + self.shift
@@ -29,6 +35,17 @@ class ShiftedOperator(Operator):
         columns = np.array(self.sign * self.base.columns(indices))
         columns[indices, np.arange(len(indices))] += self.shift
         return columns.astype(self.dtype, copy=False)
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """The base's columns with the shift on the diagonal."""
+        columns = self.sign * self.base.accurate_columns(indices)
+        columns[indices, np.arange(len(indices))] += self.shift
+        return columns
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Those of the base, and one rounding of the shifted diagonal."""
+        errors = abs(self.sign) * self.base.entry_errors()
+        return errors + (2.0**-52 * np.abs(self.diagonal()) if self.shift != 0.0 else 0.0)
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The base's submatrix with the shift on the diagonal."""

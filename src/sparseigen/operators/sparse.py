@@ -19,6 +19,7 @@ class SparseSymmetric(Operator):
         self.dtype = self.matrix.dtype
         self.names = matrix.names
         self.symmetrised = matrix.symmetrised
+        self._magnitude = matrix.magnitude
         if float(self.diagonal().min()) < 0.0:
             self.positive_semidefinite = False
 
@@ -42,6 +43,10 @@ class SparseSymmetric(Operator):
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by one sparse product."""
         return np.asarray(self.matrix @ block.astype(self.dtype, copy=False))
+
+    def magnitude(self) -> float:
+        """The largest |entry|, known from the check at the door."""
+        return self._magnitude or super().magnitude()
 
     def describe(self) -> dict[str, object]:
         """Adds the number of stored entries and whether asymmetry was averaged away."""

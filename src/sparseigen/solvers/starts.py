@@ -79,10 +79,9 @@ def columns(operator: Operator, cardinality: int, options: SolverOptions) -> lis
     energies, energies_without_diagonal = np.empty(len(pool)), np.empty(len(pool))
     for block in _blocks(pool, operator.size):
         squares = operator.columns(pool[block]).astype(np.float64) ** 2
-        own = squares[pool[block], np.arange(squares.shape[1])]
         energies[block] = _top_sums(squares, cardinality)
         squares[pool[block], np.arange(squares.shape[1])] = 0.0
-        energies_without_diagonal[block] = _top_sums(squares, max(1, cardinality - 1)) + 0.0 * own
+        energies_without_diagonal[block] = _top_sums(squares, max(1, cardinality - 1))
     # On noise the diagonal hides what the columns share, so a few starts are chosen without it.
     by_energy = np.argsort(-energies, kind="stable")[:COLUMN_STARTS]
     by_rest = np.argsort(-energies_without_diagonal, kind="stable")[: COLUMN_STARTS // 2]

@@ -1,0 +1,40 @@
+"""Timing that a noisy machine cannot fool easily: many repeats, interleaved, minima."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import scipy
+
+import sparseigen
+from sparseigen.config import config
+
+
+def best_of(runs: Mapping[str, Callable[[], object]], *, repeats: int = 7) -> dict[str, float]:
+    """Smallest seconds of each run; the runs take turns so that a slow moment of the machine hits all alike."""
+    best = dict.fromkeys(runs, float("inf"))
+    for run in runs.values():
+        run()
+    for _ in range(repeats):
+        for name, run in runs.items():
+            began = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - began)
+    return best
+
+
+def machine() -> str:
+    """The machine in one line, to stand above every table."""
+    facts = config()
+    return (
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, numpy {np.__version__}, "
+        f"scipy {scipy.__version__}, sparseigen {facts['sparseigen']} ({facts['kernels']} kernels, "
+        f"{facts['threads']} threads), {time.strftime('%Y-%m-%d')}"
+    )
+
+
+__all__ = ["best_of", "machine", "sparseigen"]

@@ -1,0 +1,69 @@
+"""A progress line for long solves, silent where nobody watches."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+REFRESH_SECONDS = 0.1
+
+
+class ProgressBar:
+    """Called as ``on_iteration``; rewrites one line on a terminal and writes nothing anywhere else."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        self.file = sys.stderr if file is None else file
+        self.live = self.file.isatty()
+        self.began = time.monotonic()
+        self.shown = -REFRESH_SECONDS
+        self.width = 0
+
+    def __call__(self, iteration: int, vector: NDArray[np.float64], value: float) -> None:
+        """One iteration ended."""
+        elapsed = time.monotonic() - self.began
+        if not self.live or elapsed - self.shown < REFRESH_SECONDS:
+            return
+        self.shown = elapsed
+        line = f"iteration {iteration}  value {value:.8g}  non-zeros {np.count_nonzero(vector)}  {elapsed:.1f} s"
+        self.file.write("\r" + line.ljust(self.width))
+        self.file.flush()
+        self.width = len(line)
+
+    def close(self) -> None:
+        """Wipe the line."""
+        if self.width:
+            self.file.write("\r" + " " * self.width + "\r")
+            self.file.flush()
+            self.width = 0
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def progress_bar(file: TextIO | None = None) -> ProgressBar:
+    """A progress line to be passed as ``on_iteration``.
+
+    It shows iteration, value and time on a terminal, and nothing when the output is not one.
+
+    Parameters
+    ----------
+    file : text stream, optional
+        Where to write; standard error by default.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> pitprops = se.datasets.load_pitprops()
+    >>> with se.progress_bar() as bar:
+    ...     result = se.sparse_eigenvector(pitprops.matrix, 5, on_iteration=bar)
+    >>> round(result.value, 4)
+    3.4062
+    """
+    return ProgressBar(file)

@@ -1,0 +1,31 @@
+"""One check for every result of every solver."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparseigen import Operator, SparseEigResult
+
+
+def check_result(result: SparseEigResult, operator: Operator, *, rtol: float = 1e-9) -> None:
+    """Unit norm, cardinality, value recomputed from the matrix, history ending at it, a bracket that holds it."""
+    vector = result.vector
+    assert vector.dtype == np.float64
+    assert vector.shape == (operator.size,)
+    assert not vector.flags.writeable
+    assert np.linalg.norm(vector) == np.float64(1.0).item() or abs(np.linalg.norm(vector) - 1.0) < 1e-12
+    assert 1 <= len(result.support) <= result.cardinality
+    support = result.support
+    recomputed = vector[support] @ operator.submatrix(support) @ vector[support]
+    scale = max(abs(recomputed), float(np.abs(operator.diagonal()).max()))
+    assert abs(result.value - recomputed) <= rtol * scale
+    assert abs(result.history[-1] - result.value) <= rtol * scale
+    assert vector[np.abs(vector).argmax()] > 0
+    assert result.seconds >= 0.0
+    assert result.n_iterations >= 0
+    if result.certificate is not None:
+        low, high = result.certificate.lower_bound, result.certificate.upper_bound
+        slack = rtol * scale
+        assert low <= high
+        assert low - slack <= result.value <= high + slack
+        assert result.certificate.method

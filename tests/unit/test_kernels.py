@@ -1,0 +1,174 @@
+"""The compiled kernels give the answers of their NumPy twins, on any number of threads."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sparseigen
+from sparseigen import kernels
+from sparseigen.kernels import numpy_reference
+
+compiled = pytest.importorskip("sparseigen.kernels.compiled", reason="the extension is not built")
+
+TOLERANCE = {np.float64: 1e-13, np.float32: 2e-5}
+
+
+@pytest.fixture
+def restore_threads() -> Iterator[None]:
+    yield
+    compiled.set_thread_count(0)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (40, 33), (300, 1000), (1500, 129)])
+def test_dense_products(shape: tuple[int, int], dtype: type, rng: np.random.Generator) -> None:
+    matrix = rng.standard_normal(shape).astype(dtype)
+    rows = np.sort(rng.choice(shape[0], max(1, shape[0] // 3), replace=False)).astype(np.int64)
+    weights = rng.standard_normal(len(rows)).astype(dtype)
+    vector = rng.standard_normal(shape[1]).astype(dtype)
+    tolerance = TOLERANCE[dtype] * np.sqrt(shape[0] + shape[1])
+    for name, arguments in (("combine_rows", (matrix, rows, weights)), ("row_dots", (matrix, vector))):
+        fast, reference = getattr(compiled, name)(*arguments), getattr(numpy_reference, name)(*arguments)
+        assert fast.dtype == reference.dtype == dtype
+        np.testing.assert_allclose(fast, reference, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("size", [1, 31, 1000, 200_003])
+def test_stream_sum(size: int, rng: np.random.Generator) -> None:
+    values = rng.standard_normal(size)
+    assert compiled.stream_sum(values) == pytest.approx(numpy_reference.stream_sum(values), abs=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_sparse_products(dtype: type, index: type, rng: np.random.Generator) -> None:
+    matrix = sp.random_array((60, 45), density=0.2, format="csr", dtype=dtype, rng=rng)
+    starts, columns = matrix.indptr.astype(index), matrix.indices.astype(index)
+    rows = np.array([0, 3, 4, 59], dtype=np.int64)
+    weights, vector = rng.standard_normal(4).astype(dtype), rng.standard_normal(45).astype(dtype)
+    dense = matrix.toarray()
+    for module in (compiled, numpy_reference):
+        combined = module.sparse_combine_rows(starts, columns, matrix.data, rows, weights, 45)
+        dots = module.sparse_row_dots(starts, columns, matrix.data, vector)
+        assert combined.dtype == dots.dtype == dtype
+        np.testing.assert_allclose(combined, weights @ dense[rows], atol=TOLERANCE[dtype])
+        np.testing.assert_allclose(dots, dense @ vector, atol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 50, 5000, 20000])
+def test_largest_magnitudes(size: int, nonnegative: bool, dtype: type, rng: np.random.Generator) -> None:
+    smooth = rng.standard_normal(size).astype(dtype)
+    tied = rng.integers(-3, 4, size).astype(dtype)
+    clustered = np.where(np.arange(size) < size // 10, smooth * 100, smooth)  # a strided sample misjudges this
+    for values in (smooth, tied, clustered, np.zeros(size, dtype)):
+        for count in sorted({1, max(1, size // 20), max(1, size // 2), size}):
+            fast = compiled.largest_magnitudes(values, count, nonnegative=nonnegative)
+            reference = numpy_reference.largest_magnitudes(values, count, nonnegative=nonnegative)
+            magnitudes = np.maximum(values, 0) if nonnegative else np.abs(values)
+            by_sorting = np.sort(np.lexsort((np.arange(size), -magnitudes))[:count])
+            np.testing.assert_array_equal(fast, by_sorting)
+            np.testing.assert_array_equal(reference, by_sorting)
+
+
+def test_same_bits_on_any_number_of_threads(restore_threads: None, rng: np.random.Generator) -> None:
+    matrix = rng.standard_normal((1200, 700))
+    rows = np.arange(0, 1200, 3, dtype=np.int64)
+    weights, vector = rng.standard_normal(len(rows)), rng.standard_normal(700)
+    answers = []
+    for threads in (1, 2, 3, 7):
+        compiled.set_thread_count(threads)
+        assert compiled.thread_count() == threads
+        answers.append((compiled.combine_rows(matrix, rows, weights), compiled.row_dots(matrix, vector)))
+    for combined, dots in answers[1:]:
+        np.testing.assert_array_equal(combined, answers[0][0])
+        np.testing.assert_array_equal(dots, answers[0][1])
+
+
+def test_many_callers_at_once(rng: np.random.Generator) -> None:
+    matrix, vector = rng.standard_normal((900, 400)), rng.standard_normal(400)
+    expected = compiled.row_dots(matrix, vector)
+    with ThreadPoolExecutor(8) as pool:
+        for answer in pool.map(lambda _: compiled.row_dots(matrix, vector), range(64)):
+            np.testing.assert_array_equal(answer, expected)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
+def test_works_after_fork() -> None:
+    code = """
+import os, sys, numpy as np
+from sparseigen.kernels import compiled
+compiled.set_thread_count(2)
+matrix, vector = np.ones((900, 400)), np.ones(400)
+compiled.row_dots(matrix, vector)
+child = os.fork()
+if child == 0:
+    os._exit(0 if (compiled.row_dots(matrix, vector) == 400).all() else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=60)
+
+
+def test_bad_shapes_are_refused() -> None:
+    with pytest.raises(ValueError, match="row index out of range"):
+        compiled.combine_rows(np.ones((3, 3)), np.array([3]), np.ones(1))
+    with pytest.raises(ValueError, match="lengths do not match"):
+        compiled.row_dots(np.ones((3, 3)), np.ones(4))
+
+
+@pytest.mark.parametrize(("wanted", "name"), [("numpy", "numpy"), ("compiled", "compiled"), ("", "compiled")])
+def test_kernels_are_chosen_by_the_environment(wanted: str, name: str) -> None:
+    environment = os.environ | {"SPARSEIGEN_KERNELS": wanted}
+    code = "from sparseigen import kernels; print(kernels.active.NAME)"
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == name
+
+
+def test_unknown_kernels_are_an_error() -> None:
+    environment = os.environ | {"SPARSEIGEN_KERNELS": "fast"}
+    answer = subprocess.run(
+        [sys.executable, "-c", "import sparseigen.kernels"], env=environment, capture_output=True, text=True
+    )
+    assert "SPARSEIGEN_KERNELS='fast' is not known" in answer.stderr
+
+
+def test_thread_count_from_the_environment() -> None:
+    environment = os.environ | {"SPARSEIGEN_NUM_THREADS": "3"}
+    code = "from sparseigen import kernels; print(kernels.thread_count())"
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "3"
+
+
+def test_active_kernels_are_one_of_the_two() -> None:
+    assert kernels.active.NAME in ("compiled", "numpy")
+
+
+def test_source_tree_without_extension_solves(tmp_path: Path) -> None:
+    """The pure source tree on the path: everything imports and runs on the NumPy kernels."""
+    for path in Path(sparseigen.__file__).parent.rglob("*.py"):
+        copy = tmp_path / "sparseigen" / path.relative_to(Path(sparseigen.__file__).parent)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_text(path.read_text())
+    probe = (
+        "import sparseigen as se; from sparseigen import kernels; "
+        "print(se.__file__, kernels.active.NAME, se.sparse_eigenvector(se.datasets.load_pitprops().matrix, 5).value)"
+    )
+    # -S leaves out the hooks of editable installs; the packages themselves come by path.
+    packages = str(Path(np.__file__).parent.parent)
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), packages]), "SPARSEIGEN_KERNELS": ""}
+    command = [sys.executable, "-S", "-c", probe]
+    answer = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    where, name, value = answer.stdout.split()
+    assert Path(where).is_relative_to(tmp_path)
+    assert name == "numpy"
+    assert float(value) == pytest.approx(3.406154946789761)

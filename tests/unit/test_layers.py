@@ -1,0 +1,126 @@
+"""Imports point down the layers; the public names are exactly those promised; importing stays light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sparseigen
+
+SOURCE = Path(sparseigen.__file__).parent
+
+LAYERS = [
+    "errors",
+    "results",
+    "inputs kernels",
+    "operators",
+    "solvers",
+    "certificates",
+    "exact",
+    "datasets",
+    "problems",
+    "solve config",
+    "estimators graphs",
+    "report",
+    "cli",
+]
+HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names.split()}
+
+PUBLIC_NAMES = {
+    "CardinalitySearchCV",
+    "Certificate",
+    "Operator",
+    "SelectionStability",
+    "SparseEigResult",
+    "SparsePCA",
+    "SparsePath",
+    "StopReason",
+    "cardinality_path",
+    "covariance",
+    "datasets",
+    "errors",
+    "explained_variance",
+    "progress_bar",
+    "recovery_check",
+    "refine_components",
+    "restricted_norm",
+    "selection_stability",
+    "show_config",
+    "solve_exact",
+    "sparse_components",
+    "sparse_eigenvector",
+    "upper_bound",
+    "verify",
+}
+
+
+def _part(path: Path) -> str:
+    relative = path.relative_to(SOURCE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def _imports(path: Path) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            if node.module == "sparseigen":
+                found += [f"sparseigen.{alias.name}" for alias in node.names]
+            else:
+                found.append(node.module)
+        elif isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level:
+            found.append("a relative import")
+    return found
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_point_down(path: Path) -> None:
+    part = _part(path)
+    if part in ("__init__", "__main__"):
+        return
+    assert part in HEIGHT, f"{part} has no place in the layers; add it to LAYERS"
+    for module in _imports(path):
+        assert module != "a relative import", f"{path.name}: relative imports hide the direction"
+        if not module.startswith("sparseigen."):
+            continue
+        target = module.split(".")[1]
+        assert target == part or HEIGHT[target] < HEIGHT[part], f"{part} may not import {target}"
+
+
+def test_public_names_are_pinned() -> None:
+    assert set(sparseigen.__all__) == PUBLIC_NAMES
+    assert set(dir(sparseigen)) == PUBLIC_NAMES
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC_NAMES))
+def test_every_public_name_loads_and_is_documented(name: str) -> None:
+    value = getattr(sparseigen, name)
+    assert value.__doc__
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'densest'"):
+        sparseigen.densest  # noqa: B018
+
+
+def test_import_is_light() -> None:
+    heavy = ["sklearn", "pandas", "polars", "networkx", "dask", "torch", "matplotlib", "plotly", "scipy.linalg", "rich"]
+    code = (
+        "import sys, sparseigen; sparseigen.sparse_eigenvector; "
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_no_module_prints() -> None:
+    for path in SOURCE.rglob("*.py"):
+        if "cli" in path.parts:
+            continue
+        calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        assert not [c for c in calls if getattr(c.func, "id", "") == "print"], path
