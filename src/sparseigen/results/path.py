@@ -30,6 +30,15 @@ class SparsePath:
         The largest eigenvalue: what one component can explain without any limit on k.
     seconds : float
         Wall-clock time of the path, without certificates.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> path = se.cardinality_path(se.datasets.load_pitprops().matrix, range(1, 14), certify=False)
+    >>> path.suggest("share", share=0.8), path.suggest("elbow")
+    (5, 6)
+    >>> path[5].support.tolist()
+    [0, 1, 6, 8, 9]
     """
 
     results: tuple[SparseEigResult, ...]

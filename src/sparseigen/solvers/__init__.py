@@ -82,8 +82,11 @@ def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> So
 
 
 def check_definite(method: str, operator: Operator) -> None:
-    """Refuse a matrix known to be indefinite where the method is defined for covariances only."""
-    if SOLVERS[method].needs_psd and operator.positive_semidefinite is False:
+    """Refuse a matrix seen to be indefinite where the method is defined for covariances only."""
+    if not SOLVERS[method].needs_psd or operator.positive_semidefinite:
+        return
+    diagonal = operator.diagonal()
+    if operator.positive_semidefinite is False or float(diagonal.min()) < -1e-10 * float(abs(diagonal).max()):
         able = sorted(name for name, other in SOLVERS.items() if not other.needs_psd)
         message = (
             f"method={method!r} is defined for covariance (positive semidefinite) matrices only, and this matrix is "

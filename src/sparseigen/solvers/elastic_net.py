@@ -7,6 +7,15 @@ Statistics 15 (2006), 265-286.
     over      beta_1, ..., beta_m  and orthonormal  alpha_1, ..., alpha_m
 
 alternately: each beta_j by an elastic net (Algorithm 1, step 2), all alpha from the singular vectors of A B (step 3).
+
+Examples
+--------
+>>> import sparseigen as se
+>>> matrix = se.datasets.load_pitprops().matrix
+>>> options = {"penalty": [0.06, 0.16, 0.1, 0.5, 0.5, 0.5], "ridge": 1e-6}  # as in the paper
+>>> found = se.sparse_components(matrix, [13] * 6, method="spca", deflation="block", method_options=options)
+>>> [len(result.support) for result in found]
+[7, 4, 4, 1, 1, 1]
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
 """Greedy backward elimination: from all variables down to k.
 
 B. Moghaddam, Y. Weiss, S. Avidan, "Spectral bounds for sparse PCA: exact and greedy algorithms", NIPS 2006.
+
+Examples
+--------
+>>> import sparseigen as se
+>>> round(se.sparse_eigenvector(se.datasets.load_pitprops().matrix, 5, method="backward").value, 4)
+3.4062
 """
 
 from __future__ import annotations

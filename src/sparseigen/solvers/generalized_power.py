@@ -9,6 +9,15 @@ The paper works on the data D (A = D'D) and maximises over unit vectors z of sam
 
 Its iterates are z = Dx / |Dx| with x sparse, so all it needs of the data is D'z = Ax / sqrt(x'Ax): the method runs on
 the operator, whatever it is made of, and the answer does not depend on which factor D of A is meant.
+
+Examples
+--------
+>>> import sparseigen as se
+>>> matrix = se.datasets.load_pitprops().matrix
+>>> penalised = se.sparse_eigenvector(matrix, 13, method="gpower-l1", method_options={"gamma": 0.3})
+>>> wanted = se.sparse_eigenvector(matrix, 5, method="gpower-l0")
+>>> len(penalised.support), len(wanted.support)
+(7, 5)
 """
 
 from __future__ import annotations

@@ -2,6 +2,13 @@
 
 J. Cadima, I. T. Jolliffe, "Loadings and correlations in the interpretation of principal components", Journal of
 Applied Statistics 22 (1995), 203-214, which shows why largest loadings can mislead.
+
+Examples
+--------
+>>> import sparseigen as se
+>>> matrix = se.datasets.load_pitprops().matrix
+>>> [round(se.sparse_eigenvector(matrix, 5, method=name).value, 4) for name in ("pca", "threshold")]
+[3.3951, 3.4062]
 """
 
 from __future__ import annotations

@@ -8,6 +8,13 @@ method of multipliers for sparse principal component analysis", J. Oper. Res. So
 
 X is split from its copy Y in the l1 ball; the scaled multiplier U gives a point M of the dual, and with it the bound
 lambda_max(A - M) + k max |M_ij|, which no k-sparse unit vector exceeds.
+
+Examples
+--------
+>>> import sparseigen as se
+>>> result = se.sparse_eigenvector(se.datasets.load_pitprops().matrix, 5, method="dspca")
+>>> round(result.value, 4), bool(result.value <= result.settings["dual_bound"] < 1.02 * result.value)
+(3.4062, True)
 """
 
 from __future__ import annotations

@@ -5,6 +5,13 @@ Multivariate Analysis 99 (2008), 1015-1034.
 
 The paper minimises |D - u v'|^2 + penalty(v) over unit u: v <- h(D'u), u <- Dv / |Dv|, from the leading singular
 vectors. As D'u = Av / sqrt(v'Av), the operator is enough (A = D'D).
+
+Examples
+--------
+>>> import sparseigen as se
+>>> matrix = se.datasets.load_pitprops().matrix
+>>> se.sparse_eigenvector(matrix, 5, method="rsvd", method_options={"thresholding": "hard"}).support.tolist()
+[0, 1, 6, 8, 9]
 """
 
 from __future__ import annotations

@@ -24,10 +24,12 @@ from sparseigen.solvers.warm_eigenpair import SupportBlock, warm_eigenpair
 
 PRODUCTS_A_POINT = 4
 """Products a point costs on average, for the decision whether forming the Gram matrix pays."""
-ANCHORS = 2
-"""Points solved on their own from many starts, so that the path does not hang on its first variable."""
-STRIDES = (1, 16)
-"""How far apart, in points of the path, a point and the one that starts it are."""
+SHORT = 8
+"""Paths of at most this many points are solved point by point from many starts first; of longer ones two points are,
+so that the path does not hang on its first variable."""
+JUMP, JUMPS_EVERY = 16, 2
+"""Besides neighbours, points this far apart start each other, taken every few points: what one of them finds spreads
+to its neighbours."""
 PLAIN_STEPS = 2
 """Power steps from a distant point before its support is looked up or solved: most of them lead to a known one."""
 MAX_SWEEPS = 8
@@ -50,8 +52,9 @@ def warm_path(
     operator = operator.prepared_for(PRODUCTS_A_POINT * len(cardinalities))
     shift = max(0.0, -lower_end(operator)) if operator.positive_semidefinite is False else 0.0
     climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
+    polish = "swap" if len(cardinalities) <= SHORT else "solve"
     for cardinality in _anchors(cardinalities):
-        found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish="swap"))
+        found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
         climber.climb(cardinality, found.vector.indices, found.vector.weights)
     climber.sweep()
     return [(vector, value - shift) for vector, value in climber.points()]
@@ -59,7 +62,7 @@ def warm_path(
 
 def _anchors(cardinalities: Sequence[int]) -> list[int]:
     """Short paths whole; of longer ones the points at a fiftieth and a tenth of the way."""
-    if len(cardinalities) <= ANCHORS:
+    if len(cardinalities) <= SHORT:
         return list(cardinalities)
     return [cardinalities[len(cardinalities) // 50], cardinalities[len(cardinalities) // 10]]
 
@@ -92,19 +95,20 @@ class _Climber:
         for cardinality in self.cardinalities[-2::-1]:
             point = self.climb(cardinality, *_truncated(point[0], cardinality))
         for _ in range(MAX_SWEEPS):
-            if not (self._sweep_up() | self._sweep_down()):
+            jumped = self._sweep_up(JUMP, JUMPS_EVERY) | self._sweep_down(JUMP, JUMPS_EVERY)
+            stepped = self._sweep_up(1) | self._sweep_down(1)
+            if not (jumped or stepped):
                 break
-        self._sweep_up(strides=(1,))
+        self._sweep_up(1)
 
-    def _sweep_up(self, strides: tuple[int, ...] = STRIDES) -> bool:
-        """Extend points to larger cardinalities; afterwards no value lies below its left neighbour's."""
-        improved = [self._extend(i, i + stride) for i in range(len(self.cardinalities)) for stride in strides]
+    def _sweep_up(self, stride: int, every: int = 1) -> bool:
+        """Extend points to larger cardinalities; with stride 1 no value then lies below its left neighbour's."""
+        improved = [self._extend(i, i + stride) for i in range(0, len(self.cardinalities), every)]
         return any(improved)
 
-    def _sweep_down(self) -> bool:
+    def _sweep_down(self, stride: int, every: int = 1) -> bool:
         """Cut points down to smaller cardinalities."""
-        positions = range(len(self.cardinalities) - 1, 0, -1)
-        improved = [self._cut(i, i - stride) for i in positions for stride in STRIDES]
+        improved = [self._cut(i, i - stride) for i in range(len(self.cardinalities) - 1, 0, -every)]
         return any(improved)
 
     def _extend(self, position: int, target: int) -> bool:
