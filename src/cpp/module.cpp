@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "graph_bind.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
@@ -81,6 +82,7 @@ NB_MODULE(_compiled, m) {
     bind_sparse<double, std::int64_t>(m);
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
+    bind_graph(m);
     m.def("thread_count", &thread_count);
     m.def("set_thread_count", &set_thread_count);
 }

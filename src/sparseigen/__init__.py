@@ -11,18 +11,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sparseigen import datasets
     from sparseigen.config import show_config
+    from sparseigen.graphs import densest_k_subgraph, density_curve, disjoint_dense_subgraphs, read_graph
     from sparseigen.operators import Operator, covariance
-    from sparseigen.results import Certificate, SparseEigResult, StopReason
+    from sparseigen.results import Certificate, DenseSubgraphResult, DensityCurve, SparseEigResult, StopReason
     from sparseigen.solve import sparse_eigenvector
 
 _HOME = {
     "Certificate": "sparseigen.results",
+    "DenseSubgraphResult": "sparseigen.results",
+    "DensityCurve": "sparseigen.results",
     "Operator": "sparseigen.operators",
     "SparseEigResult": "sparseigen.results",
     "StopReason": "sparseigen.results",
     "covariance": "sparseigen.operators",
     "datasets": "sparseigen.datasets",
+    "densest_k_subgraph": "sparseigen.graphs",
+    "density_curve": "sparseigen.graphs",
+    "disjoint_dense_subgraphs": "sparseigen.graphs",
     "errors": "sparseigen.errors",
+    "read_graph": "sparseigen.graphs",
     "show_config": "sparseigen.config",
     "sparse_eigenvector": "sparseigen.solve",
 }
@@ -30,12 +37,18 @@ _HOME = {
 
 __all__ = [
     "Certificate",
+    "DenseSubgraphResult",
+    "DensityCurve",
     "Operator",
     "SparseEigResult",
     "StopReason",
     "covariance",
     "datasets",
+    "densest_k_subgraph",
+    "density_curve",
+    "disjoint_dense_subgraphs",
     "errors",
+    "read_graph",
     "show_config",
     "sparse_eigenvector",
 ]

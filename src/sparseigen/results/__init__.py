@@ -1,6 +1,7 @@
 """Every answer type. Frozen: an answer does not change after it was given."""
 
 from sparseigen.results.certificate import Certificate
+from sparseigen.results.dense_subgraph import DenseSubgraphResult, DensityCurve
 from sparseigen.results.eigenvector import SparseEigResult, StopReason
 
-__all__ = ["Certificate", "SparseEigResult", "StopReason"]
+__all__ = ["Certificate", "DenseSubgraphResult", "DensityCurve", "SparseEigResult", "StopReason"]
