@@ -23,7 +23,8 @@ def pair_bound(facts: GraphFacts, count: int) -> Integers:
     sizes = np.arange(1, count + 1, dtype=object)
     loops = np.cumsum(_largest(facts.graph.loops, count))
     pairs = sizes * (sizes - 1) * facts.graph.heaviest
-    return np.minimum(pairs + loops, _whole(facts)).astype(np.int64)
+    bound: Integers = np.minimum(pairs + loops, _whole(facts)).astype(np.int64)
+    return bound
 
 
 def core_bound(facts: GraphFacts, count: int) -> Integers:

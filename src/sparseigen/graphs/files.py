@@ -22,7 +22,7 @@ BLOCK = 1 << 24
 
 
 def read_graph(path: Any, *, on_progress: OnProgress | None = None) -> Graph:
-    """Read a graph from a file, direction kept; the format follows from the name.
+    r"""Read a graph from a file, direction kept; the format follows from the name.
 
     ``.txt .tsv .csv .edges .el`` (also ``.gz``): edge lists, two or three columns, lines starting with # or % are
     comments (SNAP style); ``.mtx``: Matrix Market; ``.npz``: scipy's, or arrays src, dst (weight, num_nodes);
@@ -51,7 +51,7 @@ def read_graph(path: Any, *, on_progress: OnProgress | None = None) -> Graph:
     >>> import sparseigen as se
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "triangle.txt"
-    ...     _ = file.write_text("# a triangle\\n0 1\\n1 2\\n2 0\\n")
+    ...     _ = file.write_text("# a triangle\n0 1\n1 2\n2 0\n")
     ...     se.read_graph(file)
     Graph(3 vertices, 3 arcs, edge list)
     """
@@ -71,33 +71,43 @@ def read_graph(path: Any, *, on_progress: OnProgress | None = None) -> Graph:
 
 
 def _read_text(path: Path, on_progress: OnProgress | None) -> Graph:
-    blocks: list[NDArray[np.float64]] = []
+    parts: list[list[NDArray[Any]]] = [[], [], []]
     directed: bool | None = None
+    widths: set[int] = set()
     for comments, block in _parsed_blocks(path, on_progress):
-        blocks.append(block)
         if "undirected" in comments:
             directed = False
         elif "directed graph" in comments:
             directed = True
-    widths = {block.shape[1] for block in blocks if block.size}
-    if not widths or widths - {2, 3}:
+        if block.size:
+            widths.add(block.shape[1])
+            for column in range(min(3, block.shape[1])):
+                parts[column].append(_compact(block[:, column], path) if column < 2 else block[:, 2].copy())
+    if len(widths) != 1 or widths - {2, 3}:
         message = f"{path}: lines have {sorted(widths) or 'no'} columns; an edge list has 2, or 3 with weights."
         raise GraphFileError(message)
-    width = widths.pop()
-    columns = [np.concatenate([block[:, i] for block in blocks if block.size]) for i in range(width)]
-    del blocks
-    ends = [column.astype(np.int64) for column in columns[:2]]
-    weight = None if width == 2 else columns[2]
-    graph = graph_from_edges(ends[0], ends[1], weight, directed=directed)
+    columns = []
+    while parts and parts[0]:  # each column's blocks are let go as soon as they are joined
+        columns.append(np.concatenate(parts.pop(0)))
+    graph = graph_from_edges(*columns, directed=directed)
     graph.notes["format"] = "edge list"
     return graph
+
+
+def _compact(numbers: NDArray[np.float64], path: Path) -> NDArray[Any]:
+    """Vertex numbers of a block in four bytes each where they fit."""
+    if bool((numbers != np.floor(numbers)).any()):
+        wrong = float(numbers[numbers != np.floor(numbers)][0])
+        message = f"{path}: {wrong} is not a vertex number; the first two columns must be whole numbers."
+        raise GraphFileError(message)
+    return numbers.astype(np.int32 if float(np.abs(numbers).max()) < 2.0**31 else np.int64)
 
 
 def _parsed_blocks(path: Path, on_progress: OnProgress | None) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Comments (lower case) and numbers of the file, a block of whole lines at a time."""
     total = path.stat().st_size
     with path.open("rb") as raw:
-        stream: Any = gzip.open(raw) if path.suffix == ".gz" else raw
+        stream: Any = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
         rest, number = b"", 0
         while True:
             text = _next_text(stream, path)

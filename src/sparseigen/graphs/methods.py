@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ class Problem:
     start: str | Integers = "auto"
     polish: str | None = "swap"
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    choice: IntegerGraph | None = None
+    """What the greedy methods look at when that is not the symmetric graph."""
 
     @property
     def graph(self) -> IntegerGraph:
@@ -111,7 +114,7 @@ def _search_all(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     for count in ascending:
         best[count] = searcher.search(count, [])
     for sequence in (ascending, ascending[::-1]):
-        for previous, count in zip(sequence, sequence[1:], strict=False):
+        for previous, count in pairwise(sequence):
             best[count] = searcher.improve(best[count], count, [best[previous].chosen.vertices])
     plain = dict(solve_tpower(_plain(problem), ascending)) if searcher.graph is not problem.graph else {}
     outcomes = {}
@@ -150,7 +153,7 @@ def _best_outcome(
 
 def solve_ravi(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     """Greedy-Ravi: one run to the largest k answers all."""
-    return _nested_outcomes(problem, ravi_order(problem.graph, max(ks), problem.fixed), ks)
+    return _nested_outcomes(problem, ravi_order(problem.choice or problem.graph, max(ks), problem.fixed), ks)
 
 
 def solve_peel(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
@@ -160,7 +163,7 @@ def solve_peel(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
 
 def solve_feige(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     """Greedy-Feige."""
-    sets = ((count, feige_set(problem.graph, count, problem.fixed)) for count in ks)
+    sets = ((count, feige_set(problem.choice or problem.graph, count, problem.fixed)) for count in ks)
     return {count: _set_outcome(problem.graph, vertices) for count, vertices in sets}
 
 
@@ -192,4 +195,7 @@ METHODS: dict[str, Callable[[Problem, list[int]], dict[int, Outcome]]] = {
     "peel": solve_peel,
 }
 
-__all__ = ["METHODS", "STARTS", "Outcome", "Problem"]
+BY_OUTGOING = ("greedy-ravi", "greedy-feige")
+"""Methods that accept directed="outgoing"."""
+
+__all__ = ["BY_OUTGOING", "METHODS", "STARTS", "Outcome", "Problem"]

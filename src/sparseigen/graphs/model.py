@@ -19,7 +19,12 @@ from sparseigen.inputs.graphs import Graph
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Flags, Integers, Rows
 
-DIRECTED = ("average", "either")
+DIRECTED = ("average", "either", "outgoing")
+TREATMENTS = {
+    "average": "directed, averaged: (W + W')/2",
+    "either": "directed, either: max(W, W')",
+    "outgoing": "directed, averaged: (W + W')/2; greedy choices by outgoing weight",
+}
 SELF_LOOPS = ("drop", "keep")
 
 ROOM = 56
@@ -37,6 +42,8 @@ class IntegerGraph:
     loops: Integers
     unit: float
     exact: bool
+    outgoing: Integers | None = None
+    """Row sums of W where `rows` are those of a directed graph's transpose (see `outgoing_graph`)."""
 
     @property
     def size(self) -> int:
@@ -47,6 +54,8 @@ class IntegerGraph:
     def degrees(self) -> Integers:
         """Weighted degrees, the loop included (row sums of W), in units."""
         rows = self.rows
+        if self.outgoing is not None:
+            return self.outgoing
         if rows.weights.size == 0:
             return np.diff(rows.starts) + self.loops
         # A prefix sum over whole numbers is exact; the sum over empty rows comes out as 0.
@@ -71,7 +80,10 @@ class IntegerGraph:
     def induced(self, vertices: Integers) -> IntegerGraph:
         """The subgraph on these vertices (ascending)."""
         rows = graph_kernels.induced(self.rows, vertices)
-        return IntegerGraph(rows, self.loops[vertices], self.unit, self.exact)
+        if self.outgoing is None:
+            return IntegerGraph(rows, self.loops[vertices], self.unit, self.exact)
+        entering = np.bincount(rows.neighbours, weights=rows.all_weights(), minlength=rows.size).astype(np.int64)
+        return IntegerGraph(rows, self.loops[vertices], self.unit, self.exact, entering + self.loops[vertices])
 
     def no_flags(self) -> Flags:
         """One zero a vertex."""
@@ -93,6 +105,22 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
         loops = np.zeros(rows.size, dtype=np.int64)
     rows, loops, unit = _reduced(rows, loops, unit)
     return IntegerGraph(rows, loops, unit, exact), notes
+
+
+def outgoing_graph(graph: Graph, *, self_loops: str) -> IntegerGraph:
+    """A directed graph for greedy choices by outgoing weight; its own pi'W pi is not to be used.
+
+    Row v holds the vertices with an arc to v: choosing v adds to what each of them sends into the set.
+    """
+    numbers, unit, exact = _whole_numbers(graph.matrix.data)
+    rows = Rows(graph.matrix.indptr.astype(np.int64), graph.matrix.indices.astype(np.int32, copy=False), numbers)
+    transposed = _as_scipy(rows).T.tocsr()
+    transposed.sort_indices()
+    flipped = Rows(transposed.indptr.astype(np.int64), transposed.indices.astype(np.int32), _narrow(transposed.data))
+    flipped, loops = _without_diagonal(flipped)
+    loops = loops if self_loops == "keep" else np.zeros_like(loops)
+    sums = np.asarray(_as_scipy(flipped).astype(np.int64).sum(axis=0)).ravel()
+    return IntegerGraph(flipped, loops, unit, exact, sums + loops)
 
 
 def _whole_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], float, bool]:
@@ -133,12 +161,12 @@ def _symmetrised(rows: Rows, is_directed: bool | None, directed: str) -> tuple[R
     if is_directed is False or (is_directed is None and one_way):
         directed, said = "either", "undirected: every edge was listed in one direction"
     else:
-        said = {"average": "directed, averaged: (W + W')/2", "either": "directed, either: max(W, W')"}[directed]
-    combined = pattern_sum if directed == "average" else matrix.maximum(matrix.T)
+        said = TREATMENTS[directed]
+    combined = matrix.maximum(matrix.T) if directed == "either" else pattern_sum
     combined = combined.tocsr()
     combined.sort_indices()
     starts, neighbours = combined.indptr.astype(np.int64), combined.indices.astype(np.int32, copy=False)
-    return Rows(starts, neighbours, _narrow(combined.data)), directed == "average", said
+    return Rows(starts, neighbours, _narrow(combined.data)), directed != "either", said
 
 
 def _without_diagonal(rows: Rows) -> tuple[Rows, Integers]:

@@ -140,7 +140,9 @@ class Searcher:
             self._orders = {}
             for make in ORDERS.values():
                 self._orders |= make(self)
-        starts = [(label, self._with_fixed(order, count)) for label, order in self._orders.items() if len(order) >= count]
+        starts = [
+            (label, self._with_fixed(order, count)) for label, order in self._orders.items() if len(order) >= count
+        ]
         return [*starts, ("greedy-feige", feige_set(self.graph, count, self.part_fixed))]
 
     def _with_fixed(self, order: Integers, count: int) -> Integers:

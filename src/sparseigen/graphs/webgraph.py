@@ -68,7 +68,7 @@ def _read_properties(path: Path) -> WebGraphFormat:
     if found.get("version", "0") != "0":
         message = f"{path}: version={found['version']} is not supported. Allowed: '0'."
         raise GraphFileError(message)
-    return WebGraphFormat(*numbers, zeta, *_codes(found.get("compressionflags", ""), path).values())
+    return WebGraphFormat._make([*numbers, zeta, *_codes(found.get("compressionflags", ""), path).values()])
 
 
 def _codes(flags: str, path: Path) -> dict[str, int]:

@@ -135,7 +135,7 @@ def graph_from_edges(
     return graph
 
 
-def _labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[np.int32]]]:
+def _labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[Any]]]:
     """Labels (None for 0 .. n-1) and the ends as numbers."""
     if source.dtype.kind == "i" and target.dtype.kind == "i":
         low, high = int(min(source.min(), target.min())), int(max(source.max(), target.max()))
@@ -143,8 +143,8 @@ def _labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] |
             seen = np.zeros(high + 1, dtype=bool)
             seen[source] = seen[target] = True
             if seen.all():
-                return None, [source.astype(np.int32), target.astype(np.int32)]
-            number = np.cumsum(seen, dtype=np.int32) - 1
+                return None, [source.astype(np.int32, copy=False), target.astype(np.int32, copy=False)]
+            number = (np.cumsum(seen) - 1).astype(np.int32)
             return np.flatnonzero(seen).tolist(), [number[source], number[target]]
         unique, inverse = np.unique(np.concatenate([source, target]), return_inverse=True)
         inverse = inverse.astype(np.int32)

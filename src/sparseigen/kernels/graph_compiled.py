@@ -13,9 +13,7 @@ def add_rows(rows: Rows, vertices: Integers, sign: int, product: Integers) -> No
     _compiled.graph_add_rows(*rows, vertices, sign, product)
 
 
-def top_vertices(
-    product: Integers, members: Flags, loops: Integers, fixed: Flags, shift: int, count: int
-) -> Integers:
+def top_vertices(product: Integers, members: Flags, loops: Integers, fixed: Flags, shift: int, count: int) -> Integers:
     """The ``count`` vertices of largest ``2 product + member (2 loop + shift)``, ascending."""
     out = np.empty(min(count, product.size), dtype=np.int64)
     _compiled.graph_top_vertices(product, members, loops, fixed, shift, out)
@@ -56,9 +54,7 @@ def exchange(
     seed: int,
 ) -> tuple[int, int]:
     """Exchange one member for one outsider while that gains, in place; the gain and the steps made."""
-    gain, steps = _compiled.graph_exchange(
-        *rows, loops, fixed, members, product, patience, max_steps, width, seed
-    )
+    gain, steps = _compiled.graph_exchange(*rows, loops, fixed, members, product, patience, max_steps, width, seed)
     return int(gain), int(steps)
 
 

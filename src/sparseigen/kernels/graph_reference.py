@@ -28,9 +28,7 @@ def add_rows(rows: Rows, vertices: Integers, sign: int, product: Integers) -> No
     np.add.at(product, rows.neighbours[entries], sign * weights)
 
 
-def top_vertices(
-    product: Integers, members: Flags, loops: Integers, fixed: Flags, shift: int, count: int
-) -> Integers:
+def top_vertices(product: Integers, members: Flags, loops: Integers, fixed: Flags, shift: int, count: int) -> Integers:
     """The ``count`` vertices of largest ``2 product + member (2 loop + shift)``, ascending.
 
     Fixed vertices come first; ties go to the lowest index.

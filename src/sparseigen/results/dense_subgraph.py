@@ -30,8 +30,8 @@ class DenseSubgraphResult:
     density : float
         pi'W pi / k, the paper's density: the average weighted degree within the set.
     edge_density : float
-        Share of the possible edge weight: pi'W pi without loops over k (k - 1). 1 is a clique of an unweighted
-        graph; 0 for k = 1.
+        Average weight of a pair of chosen vertices: pi'W pi without loops over k (k - 1). 1 is a clique of an
+        unweighted graph; 0 for k = 1.
     certificate : Certificate or None
         The proven bracket on the best ``density`` of k vertices.
     stop_reason, n_iterations, history : StopReason, int, ndarray
