@@ -6,12 +6,13 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint bench bench-graphs clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data, as a table"
 	@echo "make test   all tests"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
+	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -35,6 +36,9 @@ lint: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.speed
+
+bench-graphs: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.graphs
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparseigen.errors import CardinalityError, OptionError, one_of
 from sparseigen.graphs.bounds import UpperBounds
-from sparseigen.graphs.facts import GraphFacts
+from sparseigen.graphs.facts import FAST_SWEEPS, SWEEPS, GraphFacts
 from sparseigen.graphs.files import read_graph
 from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Problem
 from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph
@@ -243,7 +243,8 @@ class _Task:
     def solve(self, ks: list[int]) -> DensityCurve:
         began = time.perf_counter()
         graph = self.whole if len(self.allowed) == self.whole.size else self.whole.induced(self.allowed)
-        facts = GraphFacts(graph, max(ks))
+        fast = self.settings["polish"] is None and not self.settings["certify"]
+        facts = GraphFacts(graph, max(ks), sweeps=FAST_SWEEPS if fast else SWEEPS)
         fixed = graph.no_flags()
         fixed[np.searchsorted(self.allowed, self.required)] = 1
         choice = self.choice

@@ -13,6 +13,9 @@ from sparseigen.kernels.graph import Integers
 SWEEPS = 100
 """Sweeps of the fair loads; they end earlier when nothing moves. Any number gives valid bounds."""
 
+FAST_SWEEPS = 10
+"""Sweeps when the loads are only a start among others: nothing is to be certified or polished."""
+
 SPARE = 4
 """The searched part holds at least SPARE times the largest k vertices, and SMALLEST_PART at least."""
 
@@ -22,9 +25,10 @@ SMALLEST_PART = 2000
 class GraphFacts:
     """One graph and what is known of it, computed on first use."""
 
-    def __init__(self, graph: IntegerGraph, largest_k: int) -> None:
+    def __init__(self, graph: IntegerGraph, largest_k: int, *, sweeps: int = SWEEPS) -> None:
         self.graph = graph
         self.largest_k = largest_k
+        self.sweeps = sweeps
 
     @cached_property
     def _peeled(self) -> tuple[Integers, Integers]:
@@ -71,7 +75,7 @@ class GraphFacts:
     @cached_property
     def part_loads(self) -> Integers:
         """Fair loads of the vertices of `part`, edges within it only."""
-        loads, _ = graph_kernels.fair_loads(self.part_graph.rows, self.part_graph.loops, SWEEPS, self.load_bits)
+        loads, _ = graph_kernels.fair_loads(self.part_graph.rows, self.part_graph.loops, self.sweeps, self.load_bits)
         return loads
 
     @cached_property

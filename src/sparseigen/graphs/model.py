@@ -133,7 +133,8 @@ def _whole_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], float, bool]:
             return _narrow(values), 1.0, True
         values = values.astype(np.float64)
     total = float(values.sum(dtype=np.float64))
-    for halvings in range(FINEST_EXACT + 1):
+    few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
+    for halvings in range(FINEST_EXACT + 1 if np.array_equal(few, np.floor(few)) else 0):
         scaled = values * 2.0**halvings
         if total * 2.0**halvings < 2.0**52 and np.array_equal(scaled, np.floor(scaled)):
             return _narrow(scaled), 2.0**-halvings, True

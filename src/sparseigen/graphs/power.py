@@ -56,14 +56,12 @@ def _step(chosen: VertexSet, count: int, fixed: Flags) -> tuple[bool, int]:
         entering = best[chosen.members[best] == 0]
         if entering.size == 0:
             return False, raised
-        staying = np.zeros(graph.size, dtype=bool)
-        staying[best] = True
         present = chosen.vertices
-        leaving = present[~staying[present]]
-        chosen.move(entering, leaving)
+        leaving = np.setdiff1d(present, best, assume_unique=True)
+        chosen.move(entering, leaving, result=best)
         if chosen.value >= value:
             return True, raised
-        chosen.move(leaving, entering)
+        chosen.move(leaving, entering, result=present)
         # Products are doubled in the kernel, so a shift of lambda is 2 lambda there.
         shift = min(max(1, 2 * graph.heaviest * 10**raised // 100), LARGEST_SHIFT)
         raised += 1

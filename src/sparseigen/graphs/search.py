@@ -19,6 +19,9 @@ from sparseigen.results import StopReason
 SEEDS = 24
 """Greedy runs start at this many seeds; on graphs of at most SMALL vertices, at every vertex."""
 
+FEW_SEEDS = 4
+"""Seeds without polishing."""
+
 SMALL = 64
 POLISHED = 4
 """Exchanges are tried on this many of the best distinct sets."""
@@ -189,7 +192,8 @@ def _greedy_orders(search: Searcher) -> dict[str, Integers]:
     else:
         core = _peel_orders(search)["peel"]
         loads = np.argsort(-search.facts.loads[search.part], kind="stable")
-        picked = dict.fromkeys(np.concatenate([core[:SEEDS:2], loads[:SEEDS:2]]).tolist())
+        some = SEEDS if search.polish is not None else FEW_SEEDS
+        picked = dict.fromkeys(np.concatenate([core[:some:2], loads[:some:2]]).tolist())
         seeds = [np.array([v], dtype=np.int64) for v in picked]
     seeds.insert(0, heaviest_edge(graph))
     length = min(graph.size, search.facts.largest_k)

@@ -14,6 +14,7 @@ class VertexSet:
 
     def __init__(self, graph: IntegerGraph, members: Flags, product: Integers) -> None:
         self.graph, self.members, self.product = graph, members, product
+        self._vertices: Integers | None = None
         self.value = self._value()
 
     @classmethod
@@ -28,18 +29,21 @@ class VertexSet:
     @property
     def vertices(self) -> Integers:
         """The members, ascending."""
-        return np.flatnonzero(self.members).astype(np.int64)
+        if self._vertices is None:
+            self._vertices = np.flatnonzero(self.members)
+        return self._vertices
 
     def copy(self) -> VertexSet:
         """A set of its own."""
         return VertexSet(self.graph, self.members.copy(), self.product.copy())
 
-    def move(self, entering: Integers, leaving: Integers) -> None:
-        """Let vertices in and out."""
+    def move(self, entering: Integers, leaving: Integers, *, result: Integers | None = None) -> None:
+        """Let vertices in and out; ``result`` is the set they lead to (ascending) where the caller knows it."""
         graph_kernels.add_rows(self.graph.rows, entering, 1, self.product)
         graph_kernels.add_rows(self.graph.rows, leaving, -1, self.product)
         self.members[entering] = 1
         self.members[leaving] = 0
+        self._vertices = result
         self.value = self._value()
 
     def polish(self, fixed: Flags, *, patience: int, max_steps: int, width: int, seed: int) -> int:
@@ -56,6 +60,7 @@ class VertexSet:
             seed=seed,
         )
         self.value += gain
+        self._vertices = None
         return int(steps)
 
     def _value(self) -> int:
