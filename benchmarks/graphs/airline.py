@@ -48,9 +48,8 @@ def main() -> None:
     best_other = np.max([curve.densities for name, curve in curves.items() if name != "default"], axis=0)
     default = curves["default"].densities
     above = int((default > table[:, 1] * (1 + 1e-6)).sum())
-    print(
-        f"  default below another method at {int((default < best_other - 1e-12).sum())} of 30 k, above TPower at {above}"
-    )
+    below = int((default < best_other - 1e-12).sum())
+    print(f"  default below another method at {below} of 30 k, above TPower at {above}")
     subgraphs = {}
     for name, chosen in RUNS.items():
         found = se.disjoint_dense_subgraphs(graph, 30, 6, certify=False, **chosen)

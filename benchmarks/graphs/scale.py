@@ -31,22 +31,30 @@ EXPONENT = 2.5
 def make_graph(n_vertices: int, n_edges: int, folder: Path) -> None:
     """Chung-Lu: both ends of an edge are drawn in proportion to a power-law weight; numbers are shuffled."""
     rng = np.random.default_rng(7)
-    weights = np.arange(10, n_vertices + 10, dtype=float) ** (-1.0 / (EXPONENT - 1.0))
-    cumulative = np.cumsum(weights) / weights.sum()
     names = rng.permutation(n_vertices)
     keys = np.zeros(0, dtype=np.int64)
     while len(keys) < n_edges:
-        wanted = int(1.3 * (n_edges - len(keys))) + 1000
-        first, second = (names[np.searchsorted(cumulative, rng.random(wanted))] for _ in range(2))
+        wanted = int(1.2 * (n_edges - len(keys))) + 1000
+        first, second = (names[power_law_ranks(rng, n_vertices, wanted)] for _ in range(2))
         low, high = np.minimum(first, second), np.maximum(first, second)
-        keys = np.unique(np.concatenate([keys, (low * n_vertices + high)[low != high]]))
-    keys = np.sort(rng.choice(keys, n_edges, replace=False)) if len(keys) > n_edges else keys
+        keys = np.concatenate([keys, (low * n_vertices + high)[low != high]])
+        keys.sort()
+        keys = keys[np.concatenate([[True], keys[1:] != keys[:-1]])]
+    keys = keys[rng.random(len(keys)) < n_edges / len(keys)]
     low, high = (keys // n_vertices).astype(np.int32), (keys % n_vertices).astype(np.int32)
     upper = sp.coo_array((np.ones(len(low), dtype=np.int8), (low, high)), shape=(n_vertices, n_vertices)).tocsr()
     matrix = (upper + upper.T).tocsr()
     matrix.sort_indices()
     np.save(folder / "starts.npy", matrix.indptr)
     np.save(folder / "columns.npy", matrix.indices)
+
+
+def power_law_ranks(rng: np.random.Generator, n_vertices: int, count: int) -> np.ndarray:
+    """Ranks drawn in proportion to (rank + 10)^(-1 / (exponent - 1)), by the inverse of the distribution."""
+    power = 1.0 - 1.0 / (EXPONENT - 1.0)
+    low, high = 10.0**power, (n_vertices + 10.0) ** power
+    ranks = (low + (high - low) * rng.random(count)) ** (1.0 / power) - 10.0
+    return np.minimum(ranks.astype(np.int64), n_vertices - 1)
 
 
 def full_product_run(matrix: sp.csr_array, k: int) -> tuple[float, int]:

@@ -43,6 +43,11 @@ template <class Weight>
 void add_rows(const Rows<Weight>& graph, const std::int64_t* vertices, std::size_t count, std::int64_t sign,
               std::int64_t* product);
 
+// d'W d for a vector d that is +1 or -1 (signs) at these vertices and 0 elsewhere.
+template <class Weight>
+std::int64_t signed_weight(const Rows<Weight>& graph, const std::int64_t* vertices, const std::int64_t* signs,
+                           std::size_t count);
+
 // The k vertices of largest score 2 * product + member * (2 * loop + shift), ascending; fixed vertices come first,
 // ties go to the lowest index.
 void top_vertices(const std::int64_t* product, const std::uint8_t* members, const std::int64_t* loops,

@@ -64,6 +64,14 @@ void bind_searches(nb::module_& m) {
             add_rows(graph, vertices.data(), vertices.shape(0), sign, product.data());
         });
     });
+    m.def("graph_signed_weight", [](Longs starts, Ints neighbours, Weights weights, Longs vertices, Longs signs) {
+        expect(starts.shape(0) > 0 && vertices.shape(0) == signs.shape(0), "lengths do not match");
+        expect_vertices(vertices, starts.shape(0) - 1);
+        nb::gil_scoped_release release;
+        return with_rows(starts, neighbours, weights, [&](const auto& graph) {
+            return signed_weight(graph, vertices.data(), signs.data(), vertices.shape(0));
+        });
+    });
     m.def("graph_exchange", [](Longs starts, Ints neighbours, Weights weights, Longs loops, Flags fixed,
                                Output<std::uint8_t> members, Output<std::int64_t> product, std::int64_t patience,
                                std::int64_t max_steps, std::int64_t width, std::uint64_t seed) {

@@ -11,6 +11,9 @@ namespace sparseigen {
 namespace {
 
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kBlockedVolume = 1 << 18;  // entries from which a product is made block by block
+constexpr std::size_t kBlock = 1 << 16;             // entries of the product in a block: half a megabyte
+constexpr std::size_t kLookups = 32;                // below this many vertices, looking up all pairs is cheap
 constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
 std::uint64_t next_random(std::uint64_t& state) {  // splitmix64; the Python twin makes the same numbers
@@ -130,9 +133,48 @@ private:
 template <class Weight>
 void add_rows(const Rows<Weight>& graph, const std::int64_t* vertices, std::size_t count, std::int64_t sign,
               std::int64_t* product) {
+    std::int64_t volume = 0;
+    for (std::size_t f = 0; f < count; ++f) volume += graph.starts[vertices[f] + 1] - graph.starts[vertices[f]];
+    if (volume < kBlockedVolume || graph.size < 2 * kBlock) {
+        for (std::size_t f = 0; f < count; ++f)
+            for (std::int64_t e = graph.starts[vertices[f]]; e < graph.starts[vertices[f] + 1]; ++e)
+                product[graph.neighbours[e]] += sign * graph.weight(e);
+        return;
+    }
+    // Block by block of the product, so that the part written to stays in the cache and threads never meet.
+    const std::size_t n_blocks = (graph.size + kBlock - 1) / kBlock;
+    parallel_for(n_blocks, static_cast<double>(volume), 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t block = begin; block < end; ++block) {
+            const std::int32_t low = static_cast<std::int32_t>(block * kBlock);
+            const std::int32_t high = static_cast<std::int32_t>(std::min(graph.size, (block + 1) * kBlock));
+            for (std::size_t f = 0; f < count; ++f) {
+                const std::int32_t* row = graph.neighbours + graph.starts[vertices[f]];
+                const std::int32_t* row_end = graph.neighbours + graph.starts[vertices[f] + 1];
+                const std::int32_t* at = low == 0 ? row : std::lower_bound(row, row_end, low);
+                for (; at != row_end && *at < high; ++at)
+                    product[*at] += sign * graph.weight(at - graph.neighbours);
+            }
+        }
+    });
+}
+
+template <class Weight>
+std::int64_t signed_weight(const Rows<Weight>& graph, const std::int64_t* vertices, const std::int64_t* signs,
+                           std::size_t count) {
+    std::int64_t volume = 0, total = 0;
+    for (std::size_t f = 0; f < count; ++f) volume += graph.starts[vertices[f] + 1] - graph.starts[vertices[f]];
+    if (count < kLookups || static_cast<std::int64_t>(count) * static_cast<std::int64_t>(count) * 4 < volume) {
+        for (std::size_t f = 0; f < count; ++f)
+            for (std::size_t g = f + 1; g < count; ++g)
+                total += signs[f] * signs[g] * graph.between(vertices[f], vertices[g]);
+        return 2 * total;
+    }
+    std::vector<std::int8_t> sign_of(graph.size, 0);
+    for (std::size_t f = 0; f < count; ++f) sign_of[vertices[f]] = static_cast<std::int8_t>(signs[f]);
     for (std::size_t f = 0; f < count; ++f)
         for (std::int64_t e = graph.starts[vertices[f]]; e < graph.starts[vertices[f] + 1]; ++e)
-            product[graph.neighbours[e]] += sign * graph.weight(e);
+            total += signs[f] * sign_of[graph.neighbours[e]] * graph.weight(e);
+    return total;
 }
 
 void top_vertices(const std::int64_t* product, const std::uint8_t* members, const std::int64_t* loops,
@@ -155,8 +197,9 @@ void top_vertices(const std::int64_t* product, const std::uint8_t* members, cons
         if (rank < kSample) {
             std::nth_element(sample.begin(), sample.begin() + rank, sample.end(), std::greater<std::int64_t>());
             const std::int64_t floor = sample[rank];
-            for (std::size_t v = 0; v < size; ++v)
-                if (score(v) >= floor) survivors.push_back(static_cast<std::int64_t>(v));
+            for (std::size_t v = 0; v < size; ++v)  // for most vertices the score is the product alone
+                if ((2 * product[v] >= floor || members[v] || fixed[v]) && score(v) >= floor)
+                    survivors.push_back(static_cast<std::int64_t>(v));
         }
     }
     if (survivors.size() < count) {
@@ -205,6 +248,8 @@ std::int64_t exchange(const Rows<Weight>& graph, const std::int64_t* loops, cons
 #define SPARSEIGEN_INSTANTIATE(Weight)                                                                               \
     template void add_rows<Weight>(const Rows<Weight>&, const std::int64_t*, std::size_t, std::int64_t,             \
                                    std::int64_t*);                                                                  \
+    template std::int64_t signed_weight<Weight>(const Rows<Weight>&, const std::int64_t*, const std::int64_t*,      \
+                                                std::size_t);                                                       \
     template std::int64_t exchange<Weight>(const Rows<Weight>&, const std::int64_t*, const std::uint8_t*,           \
                                            std::uint8_t*, std::int64_t*, std::int64_t, std::int64_t, std::int64_t,  \
                                            std::uint64_t, std::int64_t*);

@@ -49,7 +49,7 @@ def truncated_power(chosen: VertexSet, count: int, fixed: Flags, *, max_iteratio
 
 def _step(chosen: VertexSet, count: int, fixed: Flags) -> tuple[bool, int]:
     """One iteration: whether the set changed, and how often the shift was raised."""
-    graph, value = chosen.graph, chosen.value
+    graph = chosen.graph
     shift, raised = 0, 0
     while True:
         best = graph_kernels.top_vertices(chosen.product, chosen.members, graph.loops, fixed, shift, count)
@@ -58,10 +58,9 @@ def _step(chosen: VertexSet, count: int, fixed: Flags) -> tuple[bool, int]:
             return False, raised
         present = chosen.vertices
         leaving = np.setdiff1d(present, best, assume_unique=True)
-        chosen.move(entering, leaving, result=best)
-        if chosen.value >= value:
+        if chosen.value_after(entering, leaving) >= chosen.value:
+            chosen.move(entering, leaving, result=best)
             return True, raised
-        chosen.move(leaving, entering, result=present)
         # Products are doubled in the kernel, so a shift of lambda is 2 lambda there.
         shift = min(max(1, 2 * graph.heaviest * 10**raised // 100), LARGEST_SHIFT)
         raised += 1

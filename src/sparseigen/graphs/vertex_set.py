@@ -46,6 +46,14 @@ class VertexSet:
         self._vertices = result
         self.value = self._value()
 
+    def value_after(self, entering: Integers, leaving: Integers) -> int:
+        """The objective the set would have; reads only the weights among the vertices that come and go."""
+        moving = np.concatenate([entering, leaving])
+        signs = np.ones(len(moving), dtype=np.int64)
+        signs[len(entering) :] = -1
+        change = 2 * int(signs @ self.product[moving]) + int(signs @ self.graph.loops[moving])
+        return self.value + change + graph_kernels.signed_weight(self.graph.rows, moving, signs)
+
     def polish(self, fixed: Flags, *, patience: int, max_steps: int, width: int, seed: int) -> int:
         """Exchange members for outsiders in place; the number of exchanges made."""
         gain, steps = graph_kernels.exchange(

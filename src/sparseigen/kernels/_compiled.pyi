@@ -33,6 +33,14 @@ def graph_add_rows(
     product: NDArray[Any],
     /,
 ) -> None: ...
+def graph_signed_weight(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    vertices: NDArray[Any],
+    signs: NDArray[Any],
+    /,
+) -> int: ...
 def graph_top_vertices(
     product: NDArray[Any],
     members: NDArray[Any],

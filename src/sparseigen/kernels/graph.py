@@ -16,6 +16,7 @@ if TYPE_CHECKING or kernels.active.NAME == "numpy":
         induced,
         is_symmetric,
         peel,
+        signed_weight,
         top_vertices,
     )
     from sparseigen.kernels.webgraph_reference import decode_webgraph
@@ -28,6 +29,7 @@ else:
         induced,
         is_symmetric,
         peel,
+        signed_weight,
         top_vertices,
     )
     from sparseigen.kernels.webgraph_compiled import decode_webgraph
@@ -44,5 +46,6 @@ __all__ = [
     "induced",
     "is_symmetric",
     "peel",
+    "signed_weight",
     "top_vertices",
 ]

@@ -13,6 +13,11 @@ def add_rows(rows: Rows, vertices: Integers, sign: int, product: Integers) -> No
     _compiled.graph_add_rows(*rows, vertices, sign, product)
 
 
+def signed_weight(rows: Rows, vertices: Integers, signs: Integers) -> int:
+    """``d'W d`` for the vector d that is +1 or -1 (``signs``) at these vertices and 0 elsewhere."""
+    return int(_compiled.graph_signed_weight(*rows, vertices, signs))
+
+
 def top_vertices(product: Integers, members: Flags, loops: Integers, fixed: Flags, shift: int, count: int) -> Integers:
     """The ``count`` vertices of largest ``2 product + member (2 loop + shift)``, ascending."""
     out = np.empty(min(count, product.size), dtype=np.int64)

@@ -28,6 +28,17 @@ def add_rows(rows: Rows, vertices: Integers, sign: int, product: Integers) -> No
     np.add.at(product, rows.neighbours[entries], sign * weights)
 
 
+def signed_weight(rows: Rows, vertices: Integers, signs: Integers) -> int:
+    """``d'W d`` for the vector d that is +1 or -1 (``signs``) at these vertices and 0 elsewhere."""
+    vector = np.zeros(rows.size, dtype=np.int64)
+    vector[vertices] = signs
+    total = 0
+    for vertex, sign in zip(vertices.tolist(), signs.tolist(), strict=True):
+        neighbours, weights = rows.entries(vertex)
+        total += sign * int(vector[neighbours] @ weights)
+    return total
+
+
 def top_vertices(product: Integers, members: Flags, loops: Integers, fixed: Flags, shift: int, count: int) -> Integers:
     """The ``count`` vertices of largest ``2 product + member (2 loop + shift)``, ascending.
 

@@ -51,6 +51,28 @@ def test_products_and_selection_agree(case, rng):
             assert np.array_equal(wanted, compiled.top_vertices(first, members, loops, fixed, shift, count))
 
 
+@pytest.mark.parametrize("count", [3, 40, 60])
+def test_signed_weights_agree(case, count, rng):
+    rows, matrix, _, _ = case
+    vertices = rng.permutation(60)[:count].astype(np.int64)
+    signs = rng.choice([-1, 1], count).astype(np.int64)
+    wanted = signs @ matrix[np.ix_(vertices, vertices)] @ signs
+    assert reference.signed_weight(rows, vertices, signs) == wanted
+    assert compiled.signed_weight(rows, vertices, signs) == wanted
+
+
+def test_products_made_block_by_block_agree(rng):
+    size = 200_000
+    columns = np.sort(rng.integers(0, size, (50, 8000)), axis=1).astype(np.int32)
+    starts = np.minimum(np.arange(size + 1, dtype=np.int64), 50) * 8000
+    rows = Rows(starts, columns.ravel(), np.zeros(0, dtype=np.int32))
+    first, second = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+    reference.add_rows(rows, np.arange(50), -1, first)
+    compiled.add_rows(rows, np.arange(50), -1, second)
+    assert first.sum() == -400_000
+    assert np.array_equal(first, second)
+
+
 def test_selection_agrees_on_many_ties(rng):
     product = rng.integers(0, 4, 20_000).astype(np.int64)
     flags, loops = np.zeros(20_000, dtype=np.uint8), np.zeros(20_000, dtype=np.int64)
