@@ -20,6 +20,8 @@ SPARE = 4
 """The searched part holds at least SPARE times the largest k vertices, and SMALLEST_PART at least."""
 
 SMALLEST_PART = 2000
+SMALLEST_LOAD_PART = 50_000
+"""The fair loads live on a part of at least this many vertices: they cost little, and more of them bound better."""
 
 
 class GraphFacts:
@@ -53,7 +55,15 @@ class GraphFacts:
     @cached_property
     def part(self) -> Integers:
         """The vertices worth searching, ascending: a core that holds several times the largest k."""
-        wanted = max(SPARE * self.largest_k, SMALLEST_PART)
+        return self._core(max(SPARE * self.largest_k, SMALLEST_PART))
+
+    @cached_property
+    def load_part(self) -> Integers:
+        """The vertices whose loads are made fair, ascending."""
+        return self._core(max(SPARE * self.largest_k, SMALLEST_LOAD_PART))
+
+    def _core(self, wanted: int) -> Integers:
+        """The smallest core of at least this many vertices, ascending."""
         if wanted >= self.graph.size:
             return np.arange(self.graph.size, dtype=np.int64)
         # All vertices of the same core value stay together: a core is a suffix of the order of removal.
@@ -74,18 +84,22 @@ class GraphFacts:
 
     @cached_property
     def part_loads(self) -> Integers:
-        """Fair loads of the vertices of `part`, edges within it only."""
-        loads, _ = graph_kernels.fair_loads(self.part_graph.rows, self.part_graph.loops, self.sweeps, self.load_bits)
+        """Fair loads of the vertices of `load_part`, edges within it only."""
+        same = len(self.load_part) == len(self.part)
+        graph = self.part_graph if same else self.graph
+        if not same and len(self.load_part) < self.graph.size:
+            graph = self.graph.induced(self.load_part)
+        loads, _ = graph_kernels.fair_loads(graph.rows, graph.loops, self.sweeps, self.load_bits)
         return loads
 
     @cached_property
     def loads(self) -> Integers:
-        """A valid load of every vertex: fair within `part`; outside, a vertex carries its share at removal whole.
+        """A valid load of every vertex: fair within `load_part`; outside, its share at removal.
 
-        `part` is a suffix of the order of removal, so an edge with an end outside is carried by the end removed
+        `load_part` is a suffix of the order of removal, so an edge with an end outside is carried by the end removed
         first, and no edge is forgotten.
         """
         loads = np.empty(self.graph.size, dtype=np.int64)
         loads[self.removal_order] = self.removal_shares << self.load_bits
-        loads[self.part] = self.part_loads
+        loads[self.load_part] = self.part_loads
         return loads
