@@ -6,7 +6,7 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test test-torch lint bench bench-pca bench-certificates clean
+.PHONY: help demo test test-torch lint bench bench-pca bench-certificates bench-graphs clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data, as a table"
 	@echo "make test   all tests"
@@ -14,6 +14,7 @@ help:
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
+	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -49,6 +50,9 @@ bench-pca: $(VENV)/.ready
 
 bench-certificates: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.certificates
+
+bench-graphs: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.graphs
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

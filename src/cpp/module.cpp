@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "bounds_module.hpp"
+#include "graph_bind.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
@@ -90,6 +91,7 @@ NB_MODULE(_compiled, m) {
         return stream_sum(values.data(), values.shape(0));
     });
     bind_bounds(m);
+    bind_graph(m);
     m.def("thread_count", &thread_count);
     m.def("set_thread_count", &set_thread_count);
 }

@@ -21,14 +21,24 @@ if TYPE_CHECKING:
     from sparseigen.estimators.stability import SelectionStability, selection_stability
     from sparseigen.estimators.variance import explained_variance
     from sparseigen.exact import solve_exact, verify
+    from sparseigen.graphs import densest_k_subgraph, density_curve, disjoint_dense_subgraphs, read_graph
     from sparseigen.operators import Operator, covariance
     from sparseigen.report import progress_bar
-    from sparseigen.results import Certificate, SparseEigResult, SparsePath, StopReason
+    from sparseigen.results import (
+        Certificate,
+        DenseSubgraphResult,
+        DensityCurve,
+        SparseEigResult,
+        SparsePath,
+        StopReason,
+    )
     from sparseigen.solve import sparse_eigenvector
 
 _HOME = {
     "CardinalitySearchCV": "sparseigen.estimators.search_cv",
     "Certificate": "sparseigen.results",
+    "DenseSubgraphResult": "sparseigen.results",
+    "DensityCurve": "sparseigen.results",
     "Operator": "sparseigen.operators",
     "SelectionStability": "sparseigen.estimators.stability",
     "SparseEigResult": "sparseigen.results",
@@ -38,9 +48,13 @@ _HOME = {
     "cardinality_path": "sparseigen.estimators.path",
     "covariance": "sparseigen.operators",
     "datasets": "sparseigen.datasets",
+    "densest_k_subgraph": "sparseigen.graphs",
+    "density_curve": "sparseigen.graphs",
+    "disjoint_dense_subgraphs": "sparseigen.graphs",
     "errors": "sparseigen.errors",
     "explained_variance": "sparseigen.estimators.variance",
     "progress_bar": "sparseigen.report",
+    "read_graph": "sparseigen.graphs",
     "recovery_check": "sparseigen.certificates.recovery",
     "refine_components": "sparseigen.estimators.joint",
     "restricted_norm": "sparseigen.certificates.recovery",
@@ -57,6 +71,8 @@ _HOME = {
 __all__ = [
     "CardinalitySearchCV",
     "Certificate",
+    "DenseSubgraphResult",
+    "DensityCurve",
     "Operator",
     "SelectionStability",
     "SparseEigResult",
@@ -66,9 +82,13 @@ __all__ = [
     "cardinality_path",
     "covariance",
     "datasets",
+    "densest_k_subgraph",
+    "density_curve",
+    "disjoint_dense_subgraphs",
     "errors",
     "explained_variance",
     "progress_bar",
+    "read_graph",
     "recovery_check",
     "refine_components",
     "restricted_norm",

@@ -65,6 +65,20 @@ class OptionError(InputError):
     """An option has a value that is not allowed."""
 
 
+class NegativeWeightError(InputError):
+    """An edge has a negative weight; densest subgraphs are defined for weights >= 0."""
+
+
+class GraphFileError(InputError):
+    """A graph file cannot be read: unknown format, damaged, or not what its header says."""
+
+
+class NodeError(InputError, KeyError):
+    """A vertex was named that the graph does not have."""
+
+    __str__ = Exception.__str__
+
+
 class UnsupportedOperatorError(SparseigenError, TypeError):
     """A solver or bound needs something this operator does not offer."""
 

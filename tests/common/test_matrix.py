@@ -34,7 +34,7 @@ def test_solver_on_operator_on_problem(method: str, operator_name: str, problem_
     rtol = 2e-5 if single else 1e-9
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        result = sparse_eigenvector(operator, known.cardinality, method=method)
+        result = sparse_eigenvector(operator, known.cardinality, method=method, max_iterations=200)
     check_result(result, operator, rtol=rtol)
     assert result.value <= known.optimum * (1.0 + rtol)
     assert result.certificate is None or result.certificate.upper_bound >= known.optimum * (1.0 - rtol)

@@ -11,6 +11,7 @@ from sparseigen.errors import MissingDependencyError
 OPTIONAL_PACKAGES = {
     "sklearn": "sklearn",
     "networkx": "graph",
+    "igraph": "graph",
     "torch": "gpu",
     "dask": "dask",
     "pandas": "frames",

@@ -68,3 +68,104 @@ def bounded_step(
     combined: NDArray[Any],
     /,
 ) -> int: ...
+def graph_add_rows(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    vertices: NDArray[Any],
+    sign: int,
+    product: NDArray[Any],
+    /,
+) -> None: ...
+def graph_signed_weight(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    vertices: NDArray[Any],
+    signs: NDArray[Any],
+    /,
+) -> int: ...
+def graph_top_vertices(
+    product: NDArray[Any],
+    members: NDArray[Any],
+    loops: NDArray[Any],
+    fixed: NDArray[Any],
+    shift: int,
+    out: NDArray[Any],
+    /,
+) -> None: ...
+def graph_peel(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    loops: NDArray[Any],
+    fixed: NDArray[Any],
+    order: NDArray[Any],
+    shares: NDArray[Any],
+    /,
+) -> None: ...
+def graph_grow(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    loops: NDArray[Any],
+    priority: NDArray[Any],
+    seeds: NDArray[Any],
+    order: NDArray[Any],
+    /,
+) -> None: ...
+def graph_fair_loads(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    loops: NDArray[Any],
+    sweeps: int,
+    bits: int,
+    loads: NDArray[Any],
+    /,
+) -> int: ...
+def graph_exchange(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    loops: NDArray[Any],
+    fixed: NDArray[Any],
+    members: NDArray[Any],
+    product: NDArray[Any],
+    patience: int,
+    max_steps: int,
+    width: int,
+    seed: int,
+    /,
+) -> tuple[int, int]: ...
+def graph_is_symmetric(starts: NDArray[Any], neighbours: NDArray[Any], weights: NDArray[Any], /) -> bool: ...
+def graph_induced_starts(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    vertices: NDArray[Any],
+    position: NDArray[Any],
+    out: NDArray[Any],
+    /,
+) -> None: ...
+def graph_induced_rows(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    weights: NDArray[Any],
+    vertices: NDArray[Any],
+    position: NDArray[Any],
+    new_starts: NDArray[Any],
+    new_neighbours: NDArray[Any],
+    new_weights: NDArray[Any],
+    /,
+) -> None: ...
+def decode_webgraph(
+    data: NDArray[Any],
+    position: int,
+    form: NDArray[Any],
+    first: int,
+    last: int,
+    starts: NDArray[Any],
+    successors: NDArray[Any],
+    /,
+) -> int: ...

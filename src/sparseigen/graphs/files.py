@@ -1,0 +1,216 @@
+"""Graphs from files. A new format is one function ``(path, on_progress) -> Graph`` and one row in READERS."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from sparseigen.errors import GraphFileError, one_of
+from sparseigen.graphs.webgraph import OnProgress, read_webgraph
+from sparseigen.inputs.graphs import Graph, as_path, check_graph, graph_from_edges, graph_from_matrix
+from sparseigen.inputs.optional import require
+
+BLOCK = 1 << 24
+"""Bytes of text parsed at a time."""
+
+
+def read_graph(path: Any, *, on_progress: OnProgress | None = None) -> Graph:
+    r"""Read a graph from a file, direction kept; the format follows from the name.
+
+    ``.txt .tsv .csv .edges .el`` (also ``.gz``): edge lists, two or three columns, lines starting with # or % are
+    comments (SNAP style); ``.mtx``: Matrix Market; ``.npz``: scipy's, or arrays src, dst (weight, num_nodes);
+    ``.parquet .arrow .feather``: edge tables; ``.graphml``: through networkx; ``.graph`` with ``.properties``: LAW's
+    WebGraph.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total)`` while a large file is read (bytes of text, or nodes).
+
+    Returns
+    -------
+    Graph
+        Accepted by `densest_k_subgraph`, `density_curve` and `disjoint_dense_subgraphs`.
+
+    References
+    ----------
+    P. Boldi and S. Vigna, "The WebGraph framework I: compression techniques", WWW 2004.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import sparseigen as se
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder) / "triangle.txt"
+    ...     _ = file.write_text("# a triangle\n0 1\n1 2\n2 0\n")
+    ...     se.read_graph(file)
+    Graph(3 vertices, 3 arcs, edge list)
+    """
+    file = as_path(path)
+    if file is None:
+        message = f"path={path!r} must be a path (str or os.PathLike)."
+        raise GraphFileError(message)
+    suffixes = [suffix.lower() for suffix in file.suffixes[-2:]]
+    suffix = suffixes[0] if len(suffixes) == 2 and suffixes[1] == ".gz" else (suffixes or [""])[-1]
+    if suffix not in READERS:
+        message = f"{file}: the format {suffix!r} is not known. Allowed: {one_of(READERS)}."
+        raise GraphFileError(message)
+    if not file.is_file():
+        message = f"{file} does not exist. Check the path."
+        raise GraphFileError(message)
+    return READERS[suffix](file, on_progress)
+
+
+def _read_text(path: Path, on_progress: OnProgress | None) -> Graph:
+    parts: list[list[NDArray[Any]]] = [[], [], []]
+    directed: bool | None = None
+    widths: set[int] = set()
+    for comments, block in _parsed_blocks(path, on_progress):
+        if "undirected" in comments:
+            directed = False
+        elif "directed graph" in comments:
+            directed = True
+        if block.size:
+            widths.add(block.shape[1])
+            for column in range(min(3, block.shape[1])):
+                parts[column].append(_compact(block[:, column], path) if column < 2 else block[:, 2].copy())
+    if len(widths) != 1 or widths - {2, 3}:
+        message = f"{path}: lines have {sorted(widths) or 'no'} columns; an edge list has 2, or 3 with weights."
+        raise GraphFileError(message)
+    columns = []
+    while parts and parts[0]:  # each column's blocks are let go as soon as they are joined
+        columns.append(np.concatenate(parts.pop(0)))
+    graph = graph_from_edges(*columns, directed=directed)
+    graph.notes["format"] = "edge list"
+    return graph
+
+
+def _compact(numbers: NDArray[np.float64], path: Path) -> NDArray[Any]:
+    """Vertex numbers of a block in four bytes each where they fit."""
+    if bool((numbers != np.floor(numbers)).any()):
+        wrong = float(numbers[numbers != np.floor(numbers)][0])
+        message = f"{path}: {wrong} is not a vertex number; the first two columns must be whole numbers."
+        raise GraphFileError(message)
+    return numbers.astype(np.int32 if float(np.abs(numbers).max()) < 2.0**31 else np.int64)
+
+
+def _parsed_blocks(path: Path, on_progress: OnProgress | None) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Comments (lower case) and numbers of the file, a block of whole lines at a time."""
+    total = path.stat().st_size
+    with path.open("rb") as raw:
+        stream: Any = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
+        rest, number = b"", 0
+        while True:
+            text = _next_text(stream, path)
+            lines = rest + text
+            cut = len(lines) if not text else lines.rfind(b"\n") + 1
+            rest = lines[cut:]
+            yield _parse(lines[:cut], path, number)
+            number += 1
+            if on_progress is not None:
+                on_progress(raw.tell(), total)
+            if not text:
+                return
+
+
+def _next_text(stream: BinaryIO, path: Path) -> bytes:
+    try:
+        return stream.read(BLOCK)
+    except (OSError, EOFError) as error:
+        message = f"{path}: {error}. The file is damaged; download it again."
+        raise GraphFileError(message) from error
+
+
+def _parse(lines: bytes, path: Path, block: int) -> tuple[str, NDArray[np.float64]]:
+    comments = ""
+    if b"#" in lines or b"%" in lines:
+        kept = []
+        for line in lines.splitlines():
+            if line.lstrip()[:1] in (b"#", b"%"):
+                comments += line.decode("utf-8", "replace").lower() + "\n"
+            else:
+                kept.append(line)
+        lines = b"\n".join(kept)
+    lines = lines.replace(b",", b" ").strip()
+    if not lines:
+        return comments, np.zeros((0, 2))
+    try:
+        numbers = np.loadtxt(io.BytesIO(lines), ndmin=2)
+    except ValueError as error:
+        message = f"{path}, block {block}: {error}. Vertices must be whole numbers; read text labels with pandas."
+        raise GraphFileError(message) from error
+    return comments, numbers
+
+
+def _read_matrix_market(path: Path, on_progress: OnProgress | None) -> Graph:
+    import scipy.io
+
+    try:
+        matrix = scipy.io.mmread(path, spmatrix=False)
+    except ValueError as error:
+        message = f"{path}: {error}. Check that it is a Matrix Market coordinate file."
+        raise GraphFileError(message) from error
+    graph = graph_from_matrix(sp.csr_array(matrix))
+    graph.notes["format"] = "matrix market"
+    return graph
+
+
+def _read_npz(path: Path, on_progress: OnProgress | None) -> Graph:
+    with np.load(path, allow_pickle=False) as archive:
+        names = set(archive.files)
+        if {"src", "dst"} <= names:
+            return _from_arrays(archive, names)
+    if not {"format", "shape"} <= names:
+        message = f"{path}: holds {sorted(names)}; needed: src and dst, or a matrix saved by scipy.sparse.save_npz."
+        raise GraphFileError(message)
+    return graph_from_matrix(sp.load_npz(path))
+
+
+def _from_arrays(archive: Any, names: set[str]) -> Graph:
+    source, target = archive["src"].astype(np.int32), archive["dst"].astype(np.int32)
+    size = int(archive["num_nodes"]) if "num_nodes" in names else int(max(source.max(), target.max())) + 1
+    weight = archive["weight"] if "weight" in names else np.ones(len(source), dtype=np.int8)
+    graph = graph_from_matrix(sp.coo_array((weight, (source, target)), shape=(size, size)).tocsr())
+    graph.notes["format"] = "npz"
+    return graph
+
+
+def _read_parquet(path: Path, on_progress: OnProgress | None) -> Graph:
+    table = require("pyarrow.parquet", purpose="a parquet file").read_table(path)
+    return check_graph(table)
+
+
+def _read_arrow(path: Path, on_progress: OnProgress | None) -> Graph:
+    table = require("pyarrow.feather", purpose="an Arrow file").read_table(path)
+    return check_graph(table)
+
+
+def _read_graphml(path: Path, on_progress: OnProgress | None) -> Graph:
+    networkx = require("networkx", purpose="a GraphML file")
+    return check_graph(networkx.read_graphml(path))
+
+
+READERS: dict[str, Callable[[Path, OnProgress | None], Graph]] = {
+    ".txt": _read_text,
+    ".tsv": _read_text,
+    ".csv": _read_text,
+    ".edges": _read_text,
+    ".el": _read_text,
+    ".mtx": _read_matrix_market,
+    ".npz": _read_npz,
+    ".parquet": _read_parquet,
+    ".arrow": _read_arrow,
+    ".feather": _read_arrow,
+    ".graphml": _read_graphml,
+    ".graph": read_webgraph,
+}
+"""File name suffix -> reader."""

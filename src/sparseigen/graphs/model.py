@@ -1,0 +1,200 @@
+"""The graph every algorithm works on: symmetric, with whole-number weights.
+
+Whole numbers make sums exact. A graph whose weights are multiples of a power of two (every unweighted graph, and
+(W + W')/2 of one) is represented exactly. Other weights are rounded up to multiples of a unit about 2^-56 of their
+sum, so that a bound proved for the rounded graph holds for the caller's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.inputs.graphs import Graph
+from sparseigen.kernels import graph as graph_kernels
+from sparseigen.kernels.graph import Flags, Integers, Rows
+
+DIRECTED = ("average", "either", "outgoing")
+TREATMENTS = {
+    "average": "directed, averaged: (W + W')/2",
+    "either": "directed, either: max(W, W')",
+    "outgoing": "directed, averaged: (W + W')/2; greedy choices by outgoing weight",
+}
+SELF_LOOPS = ("drop", "keep")
+
+ROOM = 56
+"""Rounded weights sum to about 2^ROOM: leaves room in 64 bits for doubling and for shifts."""
+
+FINEST_EXACT = 10
+"""Weights that are multiples of 2^-FINEST_EXACT are represented exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerGraph:
+    """Adjacency without diagonal, the diagonal, and the weight that one unit stands for."""
+
+    rows: Rows
+    loops: Integers
+    unit: float
+    exact: bool
+    outgoing: Integers | None = None
+    """Row sums of W where `rows` are those of a directed graph's transpose (see `outgoing_graph`)."""
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return self.rows.size
+
+    @cached_property
+    def degrees(self) -> Integers:
+        """Weighted degrees, the loop included (row sums of W), in units."""
+        rows = self.rows
+        if self.outgoing is not None:
+            return self.outgoing
+        if rows.weights.size == 0:
+            return np.diff(rows.starts) + self.loops
+        # A prefix sum over whole numbers is exact; the sum over empty rows comes out as 0.
+        sums = np.zeros(self.size, dtype=np.int64)
+        filled = np.flatnonzero(np.diff(rows.starts) > 0)
+        if filled.size:
+            sums[filled] = np.add.reduceat(rows.weights, rows.starts[filled], dtype=np.int64)
+        return sums + self.loops
+
+    @cached_property
+    def heaviest(self) -> int:
+        """The largest weight of an edge (0 without edges), in units."""
+        if self.rows.weights.size == 0:
+            return int(len(self.rows.neighbours) > 0)
+        return int(self.rows.weights.max())
+
+    @cached_property
+    def degree_order(self) -> Integers:
+        """All vertices by decreasing degree, ties by lowest index."""
+        return np.argsort(-self.degrees, kind="stable")
+
+    def induced(self, vertices: Integers) -> IntegerGraph:
+        """The subgraph on these vertices (ascending)."""
+        rows = graph_kernels.induced(self.rows, vertices)
+        if self.outgoing is None:
+            return IntegerGraph(rows, self.loops[vertices], self.unit, self.exact)
+        entering = np.bincount(rows.neighbours, weights=rows.all_weights(), minlength=rows.size).astype(np.int64)
+        return IntegerGraph(rows, self.loops[vertices], self.unit, self.exact, entering + self.loops[vertices])
+
+    def no_flags(self) -> Flags:
+        """One zero a vertex."""
+        return np.zeros(self.size, dtype=np.uint8)
+
+
+def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[IntegerGraph, dict[str, Any]]:
+    """The integer graph of a checked input, and what was done to get there."""
+    matrix = graph.matrix
+    numbers, unit, exact = _whole_numbers(matrix.data)
+    rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), numbers)
+    notes: dict[str, Any] = dict(graph.notes) | {"treatment": "symmetric as given"}
+    if not graph_kernels.is_symmetric(rows):
+        rows, halved, notes["treatment"] = _symmetrised(rows, graph.directed, directed)
+        unit = unit / 2.0 if halved else unit
+    rows, loops = _without_diagonal(rows)
+    notes["self_loops"] = f"{int(np.count_nonzero(loops))} {'dropped' if self_loops == 'drop' else 'kept'}"
+    if self_loops == "drop":
+        loops = np.zeros(rows.size, dtype=np.int64)
+    rows, loops, unit = _reduced(rows, loops, unit)
+    return IntegerGraph(rows, loops, unit, exact), notes
+
+
+def outgoing_graph(graph: Graph, *, self_loops: str) -> IntegerGraph:
+    """A directed graph for greedy choices by outgoing weight; its own pi'W pi is not to be used.
+
+    Row v holds the vertices with an arc to v: choosing v adds to what each of them sends into the set.
+    """
+    numbers, unit, exact = _whole_numbers(graph.matrix.data)
+    rows = Rows(graph.matrix.indptr.astype(np.int64), graph.matrix.indices.astype(np.int32, copy=False), numbers)
+    transposed = _as_scipy(rows).T.tocsr()
+    transposed.sort_indices()
+    flipped = Rows(transposed.indptr.astype(np.int64), transposed.indices.astype(np.int32), _narrow(transposed.data))
+    flipped, loops = _without_diagonal(flipped)
+    loops = loops if self_loops == "keep" else np.zeros_like(loops)
+    sums = np.asarray(_as_scipy(flipped).astype(np.int64).sum(axis=0)).ravel()
+    return IntegerGraph(flipped, loops, unit, exact, sums + loops)
+
+
+def _whole_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], float, bool]:
+    """Whole numbers, the weight one of them stands for, and whether they are the values exactly."""
+    empty = np.zeros(0, dtype=np.int32)
+    if values.size == 0 or (values.min() == 1 and values.max() == 1):
+        return empty, 1.0, True
+    if values.dtype.kind in "iub":
+        if int(values.max()) * values.size < 1 << ROOM:
+            return _narrow(values), 1.0, True
+        values = values.astype(np.float64)
+    total = float(values.sum(dtype=np.float64))
+    few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
+    for halvings in range(FINEST_EXACT + 1 if np.array_equal(few, np.floor(few)) else 0):
+        scaled = values * 2.0**halvings
+        if total * 2.0**halvings < 2.0**52 and np.array_equal(scaled, np.floor(scaled)):
+            return _narrow(scaled), 2.0**-halvings, True
+    unit = 2.0 ** (math.frexp(total)[1] - ROOM)
+    return np.ceil(values / unit).astype(np.int64), unit, False
+
+
+def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(np.int32 if int(values.max(initial=0)) < 1 << 30 else np.int64)
+
+
+def _as_scipy(rows: Rows) -> Any:
+    import scipy.sparse as sp
+
+    weights = rows.weights if rows.weights.size else np.ones(len(rows.neighbours), dtype=np.int8)
+    return sp.csr_array((weights, rows.neighbours, rows.starts), shape=(rows.size, rows.size))
+
+
+def _symmetrised(rows: Rows, is_directed: bool | None, directed: str) -> tuple[Rows, bool, str]:
+    """The symmetric rows, whether their weights stand for twice what they did, and a sentence about it."""
+    matrix = _as_scipy(rows)
+    pattern_sum = matrix + matrix.T  # whole numbers: no cancellation, so its pattern is the union
+    loops = int(np.count_nonzero(matrix.diagonal()))
+    one_way = pattern_sum.nnz - loops == 2 * (matrix.nnz - loops)
+    if is_directed is False or (is_directed is None and one_way):
+        directed, said = "either", "undirected: every edge was listed in one direction"
+    else:
+        said = TREATMENTS[directed]
+    combined = matrix.maximum(matrix.T) if directed == "either" else pattern_sum
+    combined = combined.tocsr()
+    combined.sort_indices()
+    starts, neighbours = combined.indptr.astype(np.int64), combined.indices.astype(np.int32, copy=False)
+    return Rows(starts, neighbours, _narrow(combined.data)), directed != "either", said
+
+
+def _without_diagonal(rows: Rows) -> tuple[Rows, Integers]:
+    owners_differ = _off_diagonal(rows)
+    loops = np.zeros(rows.size, dtype=np.int64)
+    if owners_differ is None:
+        return rows, loops
+    on = np.flatnonzero(~owners_differ)
+    loops[rows.neighbours[on]] = rows.weights[on] if rows.weights.size else 1
+    counts = np.diff(rows.starts) - (loops > 0)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    weights = rows.weights[owners_differ] if rows.weights.size else rows.weights
+    return Rows(starts, rows.neighbours[owners_differ], weights), loops
+
+
+def _off_diagonal(rows: Rows) -> NDArray[np.bool_] | None:
+    """Mask of the entries off the diagonal; None when all are."""
+    owners = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(rows.starts))
+    mask = owners != rows.neighbours
+    return None if bool(mask.all()) else mask
+
+
+def _reduced(rows: Rows, loops: Integers, unit: float) -> tuple[Rows, Integers, float]:
+    """The same graph without stored weights if they are all equal."""
+    if rows.weights.size == 0:
+        return rows, loops, unit
+    common = int(rows.weights[0])
+    if bool((rows.weights == common).all()) and not bool((loops % common).any()) and common < 1 << 40:
+        return Rows(rows.starts, rows.neighbours, np.zeros(0, dtype=np.int32)), loops // common, unit * common
+    return rows, loops, unit

@@ -1,0 +1,218 @@
+"""The default search: many starts, Algorithm 2 from each, then exchanges on the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparseigen.graphs.facts import GraphFacts
+from sparseigen.graphs.greedy import feige_set, heaviest_edge
+from sparseigen.graphs.model import IntegerGraph
+from sparseigen.graphs.power import truncated_power
+from sparseigen.graphs.vertex_set import VertexSet
+from sparseigen.kernels import graph as graph_kernels
+from sparseigen.kernels.graph import Flags, Integers
+from sparseigen.results import StopReason
+
+SEEDS = 24
+"""Greedy runs start at this many seeds; on graphs of at most SMALL vertices, at every vertex."""
+
+FEW_SEEDS = 4
+"""Seeds without polishing."""
+
+SMALL = 64
+POLISHED = 4
+"""Exchanges are tried on this many of the best distinct sets."""
+
+
+@dataclass(frozen=True)
+class PolishSpec:
+    """How long exchanges go on: losing steps in a row, steps in all, vertices compared on either side."""
+
+    patience: int
+    max_steps: int
+    width: int
+
+
+POLISHES: dict[str | None, PolishSpec | None] = {
+    None: None,
+    "swap": PolishSpec(patience=0, max_steps=20_000, width=64),
+    "tabu": PolishSpec(patience=400, max_steps=20_000, width=32),
+}
+
+SHAKE = PolishSpec(patience=40, max_steps=2000, width=32)
+"""After plain swaps, a short tabu run on the best set: leaves shallow local optima at little cost."""
+
+
+@dataclass
+class Candidate:
+    """One set under consideration, with the run that led to it."""
+
+    label: str
+    chosen: VertexSet
+    stop_reason: StopReason = StopReason.COMPLETED
+    n_iterations: int = 0
+    history: list[int] = field(default_factory=list)
+    exchanges: int = 0
+
+
+class Searcher:
+    """Searches one graph for many k; orders that serve every k are computed once."""
+
+    def __init__(self, facts: GraphFacts, fixed: Flags, polish: str | None, rng: np.random.Generator) -> None:
+        self.facts, self.fixed, self.polish = facts, fixed, POLISHES[polish]
+        self.seed = int(rng.integers(1 << 62))
+        required = np.flatnonzero(fixed)
+        self.part = np.union1d(facts.part, required).astype(np.int64)
+        whole = len(self.part) == facts.graph.size
+        self.graph = facts.graph if whole else self._part_graph(len(required) > 0)
+        self.part_fixed = fixed[self.part]
+        self._orders: dict[str, Integers] | None = None
+
+    def _part_graph(self, has_fixed: bool) -> IntegerGraph:
+        if has_fixed and len(self.part) != len(self.facts.part):
+            return self.facts.graph.induced(self.part)
+        return self.facts.part_graph
+
+    def search(self, count: int, neighbours: list[Integers]) -> Candidate:
+        """The best set of k vertices found, in the numbers of the whole graph.
+
+        ``neighbours`` are sets found for other k, in the numbers of the searched part.
+        """
+        candidates = [self._powered(label, start, count) for label, start in self._starts(count)]
+        candidates += [self._powered("neighbour", self.resized(near, count), count) for near in neighbours]
+        return self.finish(candidates, count)
+
+    def improve(self, best: Candidate, count: int, neighbours: list[Integers]) -> Candidate:
+        """The better of a set found before and what its neighbours on a curve lead to."""
+        tried = [self._powered("neighbour", self.resized(near, count), count) for near in neighbours]
+        tried = [one for one in tried if one.chosen.value > 0.98 * best.chosen.value]
+        found = self.finish(tried, count) if tried else best
+        return found if found.chosen.value > best.chosen.value else best
+
+    def finish(self, candidates: list[Candidate], count: int) -> Candidate:
+        """Exchanges on the best distinct sets; the best of all."""
+        candidates.sort(key=lambda one: -one.chosen.value)
+        if self.polish is None:
+            return candidates[0]
+        distinct: dict[bytes, Candidate] = {}
+        for one in candidates:
+            distinct.setdefault(one.chosen.members.tobytes(), one)
+        leading = list(distinct.values())[:POLISHED]
+        for one in leading:
+            self._exchange(one, self.polish, count)
+        best = max(leading, key=lambda one: one.chosen.value)
+        if self.polish.patience == 0:
+            self._exchange(best, SHAKE, count)
+        return best
+
+    def _exchange(self, one: Candidate, spec: PolishSpec, count: int) -> None:
+        """Exchanges and power steps in turn while they gain."""
+        while True:
+            before = one.chosen.value
+            one.exchanges += one.chosen.polish(
+                self.part_fixed, patience=spec.patience, max_steps=spec.max_steps, width=spec.width, seed=self.seed
+            )
+            if one.chosen.value == before:
+                return
+            one.history.append(one.chosen.value)
+            if truncated_power(one.chosen, count, self.part_fixed).history[-1] == one.history[-1]:
+                return
+
+    def _powered(self, label: str, start: Integers, count: int) -> Candidate:
+        chosen = VertexSet.of(self.graph, start)
+        run = truncated_power(chosen, count, self.part_fixed)
+        return Candidate(label, chosen, run.stop_reason, run.n_iterations, run.history)
+
+    def resized(self, vertices: Integers, count: int) -> Integers:
+        """A set of another size brought to k vertices, within the searched part."""
+        return resized(self.graph, self.part_fixed, vertices, count)
+
+    def adopted(self, one: Candidate) -> Candidate:
+        """A set of the whole graph as one of the searched part; vertices outside are replaced by the strongest."""
+        position = np.searchsorted(self.part, one.chosen.vertices)
+        position = np.minimum(position, len(self.part) - 1)
+        within = position[self.part[position] == one.chosen.vertices].astype(np.int64)
+        chosen = VertexSet.of(self.graph, self.resized(within, int(one.chosen.members.sum())))
+        return Candidate(one.label, chosen, one.stop_reason, one.n_iterations, list(one.history))
+
+    def _starts(self, count: int) -> list[tuple[str, Integers]]:
+        if self._orders is None:
+            self._orders = {}
+            for make in ORDERS.values():
+                self._orders |= make(self)
+        starts = [
+            (label, self._with_fixed(order, count)) for label, order in self._orders.items() if len(order) >= count
+        ]
+        return [*starts, ("greedy-feige", feige_set(self.graph, count, self.part_fixed))]
+
+    def _with_fixed(self, order: Integers, count: int) -> Integers:
+        """The first k of an order, fixed vertices first."""
+        required = np.flatnonzero(self.part_fixed)
+        if required.size:
+            order = np.concatenate([required, order[self.part_fixed[order] == 0]])
+        return np.sort(order[:count])
+
+
+def resized(graph: IntegerGraph, fixed: Flags, vertices: Integers, count: int) -> Integers:
+    """A set of another size brought to k vertices: weakest out, or strongest in."""
+    if len(vertices) <= count:
+        return np.sort(graph_kernels.grow(graph.rows, graph.loops, graph.degrees, vertices, count))
+    within = graph.induced(vertices)
+    order, _ = graph_kernels.peel(within.rows, within.loops, fixed[vertices])
+    return np.sort(vertices[order[len(vertices) - count :]])
+
+
+def _degree_orders(search: Searcher) -> dict[str, Integers]:
+    whole = search.facts.graph.degrees[search.part]
+    orders = {"degree": np.argsort(-whole, kind="stable")}
+    if search.graph is not search.facts.graph:
+        orders["inner degree"] = search.graph.degree_order
+    return orders
+
+
+def _peel_orders(search: Searcher) -> dict[str, Integers]:
+    order, _ = graph_kernels.peel(search.graph.rows, search.graph.loops, search.part_fixed)
+    return {"peel": order[::-1].copy()}
+
+
+def _load_orders(search: Searcher) -> dict[str, Integers]:
+    loads = search.facts.loads[search.part]
+    return {"loads": np.argsort(-loads, kind="stable")}
+
+
+def _greedy_orders(search: Searcher) -> dict[str, Integers]:
+    """Greedy growth from the heaviest edge, from the innermost core and from the vertices of largest load."""
+    graph = search.graph
+    required = np.flatnonzero(search.part_fixed).astype(np.int64)
+    if graph.size <= SMALL:
+        seeds = [np.array([v], dtype=np.int64) for v in range(graph.size)]
+    else:
+        core = _peel_orders(search)["peel"]
+        loads = np.argsort(-search.facts.loads[search.part], kind="stable")
+        some = SEEDS if search.polish is not None else FEW_SEEDS
+        picked = dict.fromkeys(np.concatenate([core[:some:2], loads[:some:2]]).tolist())
+        seeds = [np.array([v], dtype=np.int64) for v in picked]
+    seeds.insert(0, heaviest_edge(graph))
+    length = min(graph.size, search.facts.largest_k)
+    volume = 0
+    orders = {}
+    for number, seed in enumerate(seeds):
+        start = np.concatenate([required, seed]).astype(np.int64)
+        order = graph_kernels.grow(graph.rows, graph.loops, graph.degrees, start, length)
+        orders["greedy-ravi" if number == 0 else f"greedy from {int(search.part[seed[0]])}"] = order
+        volume += int(graph.degrees[order].sum()) // max(1, graph.heaviest)
+        if volume > 100_000_000:  # about ten seconds; further seeds would cost more than they bring
+            break
+    return orders
+
+
+ORDERS: dict[str, Callable[[Searcher], dict[str, Integers]]] = {
+    "degree": _degree_orders,
+    "peel": _peel_orders,
+    "loads": _load_orders,
+    "greedy-ravi": _greedy_orders,
+}
+"""Start -> function that gives, by label, orders of the vertices whose first k are a start for k."""

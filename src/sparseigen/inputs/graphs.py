@@ -1,0 +1,281 @@
+"""Graphs at the door: networkx, igraph, scipy sparse, edge arrays and frames become one checked matrix with labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from sparseigen.errors import DtypeError, NegativeWeightError, NodeError, NonFiniteError, OptionError, ShapeError
+from sparseigen.inputs.optional import require
+
+FRAME_COLUMNS = (("source", "target"), ("from", "to"), ("src", "dst"))
+"""Names of the columns of an edge frame that are looked for; without them the first two columns are the ends."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph as it was given: one entry an arc, direction kept.
+
+    Attributes
+    ----------
+    matrix : scipy.sparse.csr_array
+        Entry (i, j) is the weight from vertex i to vertex j; columns ascending, no duplicates, weights >= 0.
+    labels : sequence or None
+        The caller's name of each vertex; None means 0, 1, 2, ...
+    directed : bool or None
+        Whether the graph says of itself that it is directed; None when it does not say (edge lists).
+    notes : dict
+        What happened on the way in: source, duplicates summed.
+    """
+
+    matrix: Any
+    labels: Sequence[Any] | None = None
+    directed: bool | None = True
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return int(self.matrix.shape[0])
+
+    def label(self, vertex: int) -> Any:
+        """The caller's name of a vertex."""
+        return vertex if self.labels is None else self.labels[vertex]
+
+    def __repr__(self) -> str:
+        kind = {True: "directed", False: "undirected", None: "edge list"}[self.directed]
+        return f"Graph({self.n_vertices} vertices, {self.matrix.nnz} arcs, {kind})"
+
+
+def as_path(graph: Any) -> Path | None:
+    """The path, if that is what was given."""
+    return Path(graph) if isinstance(graph, (str, os.PathLike)) else None
+
+
+def check_graph(graph: Any) -> Graph:
+    """A checked graph from anything but a path."""
+    if isinstance(graph, Graph):
+        return graph
+    module = type(graph).__module__.split(".")[0]
+    if module in _PACKAGES:
+        return _PACKAGES[module](graph)
+    if sp.issparse(graph):
+        return graph_from_matrix(graph)
+    if hasattr(graph, "is_directed") and hasattr(graph, "nodes"):  # subclasses of networkx graphs
+        return _from_networkx(graph)
+    if isinstance(graph, tuple) and len(graph) in (2, 3) and all(np.ndim(part) == 1 for part in graph):
+        columns = [np.asarray(part) for part in graph]
+        if len({len(column) for column in columns}) > 1 or all(len(column) <= 3 for column in columns[:1]):
+            return _from_array(np.asarray(graph))
+        return graph_from_edges(*columns)
+    return _from_array(np.asarray(graph))
+
+
+def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, directed: bool | None = True) -> Graph:
+    """A graph from its adjacency matrix (scipy sparse)."""
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        message = f"the adjacency matrix has shape {matrix.shape}; it must be square, one row and column a vertex."
+        raise ShapeError(message)
+    if matrix.shape[0] == 0:
+        raise ShapeError("the graph has no vertices; at least one is needed.")
+    if matrix.dtype.kind not in "fiub":
+        message = f"edge weights have dtype {matrix.dtype}; they must be real numbers (float, int or bool)."
+        raise DtypeError(message)
+    notes: dict[str, Any] = {"duplicate_edges": "none"}
+    csr = sp.csr_array(matrix)
+    if csr.dtype.kind == "b":
+        csr = sp.csr_array((csr.data.astype(np.int8), csr.indices, csr.indptr), shape=csr.shape)
+    if not csr.has_canonical_format or not csr.data.all():
+        before = int(np.count_nonzero(csr.data))
+        if csr.dtype.kind in "iu":  # a sum of small integers must not wrap around
+            csr = csr.astype(np.int64)
+        csr = csr.copy()  # both steps work in place, and the caller's matrix is not ours to write
+        _check_weights(csr, labels)
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+        if csr.nnz < before:
+            notes["duplicate_edges"] = f"{before - csr.nnz} summed"
+    _check_weights(csr, labels)
+    return Graph(csr, labels, directed, notes)
+
+
+def graph_from_edges(
+    source: NDArray[Any], target: NDArray[Any], weight: NDArray[Any] | None = None, *, directed: bool | None = None
+) -> Graph:
+    """A graph from the two ends of every edge; the vertices are those that occur, in sorted order."""
+    if not len(source) == len(target) == (len(source) if weight is None else len(weight)):
+        message = f"the edge columns have lengths {len(source)}, {len(target)}; they must be equal."
+        raise ShapeError(message)
+    if len(source) == 0:
+        raise ShapeError("the edge list is empty; a graph given by its edges needs at least one.")
+    for name, column in (("source", source), ("target", target)):
+        if column.dtype.kind == "f" and (not np.isfinite(column).all() or (column != np.floor(column)).any()):
+            message = f"the {name} column holds {column[column != np.floor(column)][:1]}; vertex numbers must be whole."
+            raise DtypeError(message)
+    ends = [column.astype(np.int64) if column.dtype.kind in "fu" else column for column in (source, target)]
+    labels, numbers = _labels(*ends)
+    weights = np.ones(len(source), dtype=np.int32) if weight is None else np.asarray(weight)
+    if weights.dtype.kind not in "fiub":
+        message = f"edge weights have dtype {weights.dtype}; they must be real numbers (float, int or bool)."
+        raise DtypeError(message)
+    size = int(max(part.max() for part in numbers)) + 1 if labels is None else len(labels)
+    matrix = sp.coo_array((weights, numbers), shape=(size, size))
+    repeated = matrix.nnz
+    _check_coo(matrix, labels)
+    graph = graph_from_matrix(matrix.tocsr(), labels=labels, directed=directed)
+    if graph.matrix.nnz < repeated:
+        graph.notes["duplicate_edges"] = f"{repeated - graph.matrix.nnz} summed"
+    return graph
+
+
+def _labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[Any]]]:
+    """Labels (None for 0 .. n-1) and the ends as numbers."""
+    if source.dtype.kind == "i" and target.dtype.kind == "i":
+        low, high = int(min(source.min(), target.min())), int(max(source.max(), target.max()))
+        if low >= 0 and high < 4 * len(source) + 1024:
+            seen = np.zeros(high + 1, dtype=bool)
+            seen[source] = seen[target] = True
+            if seen.all():
+                return None, [source.astype(np.int32, copy=False), target.astype(np.int32, copy=False)]
+            number = (np.cumsum(seen) - 1).astype(np.int32)
+            return np.flatnonzero(seen).tolist(), [number[source], number[target]]
+        unique, inverse = np.unique(np.concatenate([source, target]), return_inverse=True)
+        inverse = inverse.astype(np.int32)
+        return unique.tolist(), [inverse[: len(source)], inverse[len(source) :]]
+    position: dict[Any, int] = {}
+    numbers = [np.array([position.setdefault(v, len(position)) for v in part.tolist()], dtype=np.int32)
+               for part in (source, target)]  # fmt: skip
+    return list(position), numbers
+
+
+def vertices_of(graph: Graph, nodes: Any, name: str) -> NDArray[np.int64] | None:
+    """Vertex numbers, ascending and unique, of a collection of the caller's labels; None stays None."""
+    if nodes is None:
+        return None
+    if isinstance(nodes, (str, bytes)) or not hasattr(nodes, "__iter__"):
+        message = f"{name}={nodes!r} must be a collection of vertices (list, set, array)."
+        raise OptionError(message)
+    wanted = [node.item() if isinstance(node, np.generic) else node for node in nodes]
+    position = None if graph.labels is None else {label: i for i, label in enumerate(graph.labels)}
+    found = []
+    for node in wanted:
+        if position is None:
+            known = isinstance(node, int) and not isinstance(node, bool) and 0 <= node < graph.n_vertices
+            number = node
+        else:
+            known, number = node in position, position.get(node)
+        if not known:
+            first = [graph.label(i) for i in range(min(5, graph.n_vertices))]
+            message = f"{name} holds {node!r}, which is not a vertex of the graph; the first vertices are {first}."
+            raise NodeError(message)
+        found.append(number)
+    return np.unique(np.array(found, dtype=np.int64))
+
+
+def _check_coo(matrix: Any, labels: Sequence[Any] | None) -> None:
+    """Before duplicates are summed: a sum could hide a negative weight."""
+    bad = np.flatnonzero(~(matrix.data >= 0)) if matrix.data.size else np.zeros(0)
+    if bad.size:
+        _raise_bad_weight(matrix.data[bad[0]], matrix.coords[0][bad[0]], matrix.coords[1][bad[0]], bad.size, labels)
+
+
+def _check_weights(csr: Any, labels: Sequence[Any] | None) -> None:
+    if csr.data.size == 0 or (csr.data.min() >= 0 and np.isfinite(csr.data.max())):
+        return
+    bad = np.flatnonzero(~(csr.data >= 0) | ~np.isfinite(csr.data))
+    row = int(np.searchsorted(csr.indptr, bad[0], side="right")) - 1
+    _raise_bad_weight(csr.data[bad[0]], row, csr.indices[bad[0]], bad.size, labels)
+
+
+def _raise_bad_weight(weight: Any, row: int, column: int, count: int, labels: Sequence[Any] | None) -> None:
+    first, second = (int(v) if labels is None else labels[int(v)] for v in (row, column))
+    where = f"edge ({first!r}, {second!r}) has weight {weight.item()!r}"
+    others = f" ({count} such edges)" if count > 1 else ""
+    if weight < 0:
+        message = f"{where}{others}; weights must be >= 0. Shift or drop negative weights first."
+        raise NegativeWeightError(message)
+    message = f"{where}{others}; weights must be finite numbers. Drop or fill them first."
+    raise NonFiniteError(message)
+
+
+def _from_array(values: NDArray[Any]) -> Graph:
+    if values.ndim == 2 and values.shape[1] in (2, 3):
+        return graph_from_edges(*(np.ascontiguousarray(values[:, i]) for i in range(values.shape[1])))
+    if values.ndim == 2 and values.shape[0] == values.shape[1] and values.dtype.kind in "fiub":
+        return graph_from_matrix(sp.csr_array(values))
+    message = (
+        f"the graph is an array of shape {values.shape} and dtype {values.dtype}; give edges (m x 2, or m x 3 with "
+        "weights), a square adjacency matrix (scipy sparse, or dense with at least 4 vertices), a networkx or igraph "
+        "graph, an edge frame, or a path."
+    )
+    raise ShapeError(message)
+
+
+def _from_networkx(graph: Any) -> Graph:
+    networkx = require("networkx", purpose="a networkx graph")
+    if len(graph) == 0:
+        raise ShapeError("the graph has no vertices; at least one is needed.")
+    labels = list(graph)
+    directed = bool(graph.is_directed())
+    weights = {data["weight"] for _, _, data in graph.edges(data=True) if "weight" in data}
+    wrong = sorted((repr(w) for w in weights if isinstance(w, str) or not np.isreal(w)), key=str)
+    if wrong:
+        message = f"an edge weight is {wrong[0]}; the edge attribute 'weight' must be a number."
+        raise DtypeError(message)
+    dtype = np.int64 if all(isinstance(w, (int, np.integer)) for w in weights) else np.float64
+    if graph.number_of_edges() == 0:
+        return Graph(sp.csr_array((len(labels), len(labels)), dtype=np.int64), labels, directed, {})
+    matrix = networkx.to_scipy_sparse_array(graph, nodelist=labels, weight="weight", dtype=dtype, format="csr")
+    checked = graph_from_matrix(matrix, labels=labels, directed=directed)
+    if graph.is_multigraph():
+        checked.notes["duplicate_edges"] = "parallel edges summed"
+    return checked
+
+
+def _from_igraph(graph: Any) -> Graph:
+    edges = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    weights = np.asarray(graph.es["weight"]) if graph.is_weighted() else np.ones(len(edges), dtype=np.int32)
+    size = graph.vcount()
+    if not graph.is_directed():
+        other = edges[:, 0] != edges[:, 1]
+        edges, weights = np.vstack([edges, edges[other][:, ::-1]]), np.concatenate([weights, weights[other]])
+    matrix = sp.coo_array((weights, (edges[:, 0], edges[:, 1])), shape=(size, size))
+    labels = list(graph.vs["name"]) if "name" in graph.vs.attributes() else None
+    _check_coo(matrix, labels)
+    return graph_from_matrix(matrix.tocsr(), labels=labels, directed=bool(graph.is_directed()))
+
+
+def _from_frame(frame: Any) -> Graph:
+    if hasattr(frame, "to_pandas") and type(frame).__module__.startswith("pyarrow"):
+        frame = frame.to_pandas()
+    names = [str(name) for name in frame.columns]
+    ends = next((pair for pair in FRAME_COLUMNS if set(pair) <= set(names)), tuple(names[:2]))
+    if len(ends) < 2:
+        message = f"the edge frame has columns {names}; it needs two for the ends of an edge."
+        raise ShapeError(message)
+    rest = [name for name in names if name not in ends]
+    weight = "weight" if "weight" in rest else (rest[0] if len(names) == 3 else None)
+    columns = [np.asarray(frame[frame.columns[names.index(name)]]) for name in ends]
+    weights = None if weight is None else np.asarray(frame[frame.columns[names.index(weight)]])
+    return graph_from_edges(columns[0], columns[1], weights)
+
+
+_PACKAGES: dict[str, Callable[[Any], Graph]] = {
+    "networkx": _from_networkx,
+    "igraph": _from_igraph,
+    "pandas": _from_frame,
+    "polars": _from_frame,
+    "pyarrow": _from_frame,
+}
+
+
+def is_text(value: Any) -> bool:
+    """Whether an argument is a name (str) rather than a collection."""
+    return isinstance(value, str)

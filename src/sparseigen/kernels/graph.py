@@ -1,0 +1,51 @@
+"""The graph kernels in use: compiled if the extension was built, otherwise their NumPy twins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sparseigen import kernels
+from sparseigen.kernels.graph_rows import Flags, Integers, Rows
+
+if TYPE_CHECKING or kernels.active.NAME == "numpy":
+    from sparseigen.kernels.graph_reference import (
+        add_rows,
+        exchange,
+        fair_loads,
+        grow,
+        induced,
+        is_symmetric,
+        peel,
+        signed_weight,
+        top_vertices,
+    )
+    from sparseigen.kernels.webgraph_reference import decode_webgraph
+else:
+    from sparseigen.kernels.graph_compiled import (
+        add_rows,
+        exchange,
+        fair_loads,
+        grow,
+        induced,
+        is_symmetric,
+        peel,
+        signed_weight,
+        top_vertices,
+    )
+    from sparseigen.kernels.webgraph_compiled import decode_webgraph
+
+__all__ = [
+    "Flags",
+    "Integers",
+    "Rows",
+    "add_rows",
+    "decode_webgraph",
+    "exchange",
+    "fair_loads",
+    "grow",
+    "induced",
+    "is_symmetric",
+    "peel",
+    "signed_weight",
+    "top_vertices",
+]

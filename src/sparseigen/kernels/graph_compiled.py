@@ -1,0 +1,80 @@
+"""The compiled graph kernels behind the same names and signatures as `graph_reference`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparseigen.kernels import _compiled
+from sparseigen.kernels.graph_rows import Flags, Integers, Rows
+
+
+def add_rows(rows: Rows, vertices: Integers, sign: int, product: Integers) -> None:
+    """``product += sign * sum of the rows of these vertices``, in place."""
+    _compiled.graph_add_rows(*rows, vertices, sign, product)
+
+
+def signed_weight(rows: Rows, vertices: Integers, signs: Integers) -> int:
+    """``d'W d`` for the vector d that is +1 or -1 (``signs``) at these vertices and 0 elsewhere."""
+    return int(_compiled.graph_signed_weight(*rows, vertices, signs))
+
+
+def top_vertices(product: Integers, members: Flags, loops: Integers, fixed: Flags, shift: int, count: int) -> Integers:
+    """The ``count`` vertices of largest ``2 product + member (2 loop + shift)``, ascending."""
+    out = np.empty(min(count, product.size), dtype=np.int64)
+    _compiled.graph_top_vertices(product, members, loops, fixed, shift, out)
+    return out
+
+
+def peel(rows: Rows, loops: Integers, fixed: Flags) -> tuple[Integers, Integers]:
+    """Remove the vertex of least share until none is left: the order of removal and the shares at removal."""
+    order, shares = np.empty(rows.size, dtype=np.int64), np.empty(rows.size, dtype=np.int64)
+    _compiled.graph_peel(*rows, loops, fixed, order, shares)
+    return order, shares
+
+
+def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count: int) -> Integers:
+    """Add the vertex of largest share to the seeds until ``count`` are chosen; ties by priority, then lowest index."""
+    order = np.empty(min(count, rows.size), dtype=np.int64)
+    _compiled.graph_grow(*rows, loops, priority, seeds, order)
+    return order
+
+
+def fair_loads(rows: Rows, loops: Integers, sweeps: int, bits: int) -> tuple[Integers, int]:
+    """Share every edge between its ends so that the loads' squares sum to little; the loads and the sweeps made."""
+    loads = np.empty(rows.size, dtype=np.int64)
+    made = _compiled.graph_fair_loads(*rows, loops, sweeps, bits, loads)
+    return loads, int(made)
+
+
+def exchange(
+    rows: Rows,
+    loops: Integers,
+    fixed: Flags,
+    members: Flags,
+    product: Integers,
+    *,
+    patience: int,
+    max_steps: int,
+    width: int,
+    seed: int,
+) -> tuple[int, int]:
+    """Exchange one member for one outsider while that gains, in place; the gain and the steps made."""
+    gain, steps = _compiled.graph_exchange(*rows, loops, fixed, members, product, patience, max_steps, width, seed)
+    return int(gain), int(steps)
+
+
+def is_symmetric(rows: Rows) -> bool:
+    """Whether a matrix in compressed rows (columns ascending) equals its transpose."""
+    return bool(_compiled.graph_is_symmetric(*rows))
+
+
+def induced(rows: Rows, vertices: Integers) -> Rows:
+    """The rows and columns of these vertices (ascending)."""
+    position = np.full(rows.size, -1, dtype=np.int32)
+    position[vertices] = np.arange(len(vertices), dtype=np.int32)
+    starts = np.empty(len(vertices) + 1, dtype=np.int64)
+    _compiled.graph_induced_starts(*rows, vertices, position, starts)
+    neighbours = np.empty(int(starts[-1]), dtype=np.int32)
+    weights = np.empty(int(starts[-1]) if rows.weights.size else 0, dtype=rows.weights.dtype)
+    _compiled.graph_induced_rows(*rows, vertices, position, starts, neighbours, weights)
+    return Rows(starts, neighbours, weights)

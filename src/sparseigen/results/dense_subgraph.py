@@ -1,0 +1,116 @@
+"""The answer to 'which k vertices are most tightly connected?'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.results.certificate import Certificate
+from sparseigen.results.eigenvector import StopReason
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DenseSubgraphResult:
+    """A set of k vertices, how dense it is, and how dense any set of k vertices can be.
+
+    Attributes
+    ----------
+    nodes : tuple
+        The chosen vertices by the caller's labels, in the order of the graph.
+    indicator : ndarray of shape (n_vertices,)
+        1 for the chosen vertices, else 0 (pi of the paper), read-only.
+    k : int
+        Number of vertices.
+    weight : float
+        pi'W pi: every edge counts twice (once from each end), a loop once.
+    density : float
+        pi'W pi / k, the paper's density: the average weighted degree within the set.
+    edge_density : float
+        Average weight of a pair of chosen vertices: pi'W pi without loops over k (k - 1). 1 is a clique of an
+        unweighted graph; 0 for k = 1.
+    certificate : Certificate or None
+        The proven bracket on the best ``density`` of k vertices.
+    stop_reason, n_iterations, history : StopReason, int, ndarray
+        How the run of the power method behind the answer ended, its iterations, and the densities it went through.
+    solver, settings, seconds : str, mapping, float
+        The method, everything that was chosen or found (how directions, loops and duplicates were treated, the start
+        that won, the exchanges made), and the wall-clock time without the certificate.
+    """
+
+    nodes: tuple[Any, ...]
+    indicator: NDArray[np.int8]
+    k: int
+    weight: float
+    density: float
+    edge_density: float
+    certificate: Certificate | None
+    stop_reason: StopReason
+    n_iterations: int
+    history: NDArray[np.float64]
+    solver: str
+    settings: Mapping[str, Any]
+    seconds: float
+
+    def __repr__(self) -> str:
+        proof = "uncertified" if self.certificate is None else str(self.certificate)
+        return (
+            f"DenseSubgraphResult(k={self.k}, density={self.density:.6g}, "
+            f"edge_density={self.edge_density:.4g}, {self.solver}, {proof})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values, ready for JSON where the labels are."""
+        return {
+            "nodes": list(self.nodes),
+            "k": self.k,
+            "weight": self.weight,
+            "density": self.density,
+            "edge_density": self.edge_density,
+            "certificate": None if self.certificate is None else self.certificate.to_dict(),
+            "stop_reason": self.stop_reason.value,
+            "n_iterations": self.n_iterations,
+            "history": self.history.tolist(),
+            "solver": self.solver,
+            "settings": dict(self.settings),
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DensityCurve:
+    """One result for each k asked for, in the order asked for."""
+
+    results: tuple[DenseSubgraphResult, ...]
+    seconds: float
+    """Wall-clock time of the whole curve, certificates included."""
+
+    def __iter__(self) -> Iterator[DenseSubgraphResult]:
+        return iter(self.results)
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __getitem__(self, position: int) -> DenseSubgraphResult:
+        return self.results[position]
+
+    @property
+    def ks(self) -> list[int]:
+        """The numbers of vertices."""
+        return [result.k for result in self.results]
+
+    @property
+    def densities(self) -> NDArray[np.float64]:
+        """The densities pi'W pi / k."""
+        return np.array([result.density for result in self.results])
+
+    def __repr__(self) -> str:
+        ks = f"k = {min(self.ks)} to {max(self.ks)}" if self.results else "empty"
+        return f"DensityCurve({len(self.results)} points, {ks}, {self.seconds:.2f} s)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values."""
+        return {"results": [result.to_dict() for result in self.results], "seconds": self.seconds}

@@ -1,0 +1,184 @@
+"""The same graph through every door gives the same answer; wrong graphs say what is wrong."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+import sparseigen as se
+from sparseigen.errors import (
+    CardinalityError,
+    DtypeError,
+    NegativeWeightError,
+    NodeError,
+    NonFiniteError,
+    OptionError,
+    ShapeError,
+)
+from sparseigen.inputs.graphs import check_graph
+
+
+def weighted_karate():
+    return nx.karate_club_graph()
+
+
+DOORS = {
+    "networkx": lambda g: g,
+    "networkx directed both ways": lambda g: g.to_directed(),
+    "scipy": lambda g: nx.to_scipy_sparse_array(g),
+    "scipy coo": lambda g: nx.to_scipy_sparse_array(g).tocoo(),
+    "dense": lambda g: nx.to_numpy_array(g),
+    "edge array": lambda g: np.array([(u, v, d["weight"]) for u, v, d in g.edges(data=True)]),
+    "edge columns": lambda g: tuple(np.array([(u, v, d["weight"]) for u, v, d in g.edges(data=True)]).T),
+    "pandas": lambda g: nx.to_pandas_edgelist(g),
+    "polars": lambda g: pl.from_pandas(nx.to_pandas_edgelist(g)),
+    "arrow": lambda g: pl.from_pandas(nx.to_pandas_edgelist(g)).to_arrow(),
+}
+
+
+@pytest.mark.parametrize("door", sorted(DOORS))
+def test_every_door_gives_the_same_answer(door):
+    graph = weighted_karate()
+    wanted = se.densest_k_subgraph(graph, 6)
+    found = se.densest_k_subgraph(DOORS[door](graph), 6)
+    assert found.density == wanted.density
+    assert set(found.nodes) == set(wanted.nodes)
+    inside = list(found.nodes)
+    assert found.weight == 2 * graph.subgraph(inside).size(weight="weight")
+
+
+def test_igraph_is_accepted():
+    igraph = pytest.importorskip("igraph")
+    graph = igraph.Graph.Full(4)
+    graph.vs["name"] = list("abcd")
+    assert se.densest_k_subgraph(graph, 3).density == 2.0
+
+
+def test_string_labels_come_back_and_the_input_stays():
+    graph = nx.les_miserables_graph()
+    before = nx.to_numpy_array(graph)
+    result = se.densest_k_subgraph(graph, 8)
+    assert all(isinstance(node, str) for node in result.nodes)
+    assert [list(graph)[i] for i in np.flatnonzero(result.indicator)] == list(result.nodes)
+    assert result.weight == 2 * graph.subgraph(result.nodes).size(weight="weight")
+    assert np.array_equal(nx.to_numpy_array(graph), before)
+
+
+def test_mixed_labels_and_tuples():
+    graph = nx.Graph([("a", 1), (1, (2, 3)), ("a", (2, 3)), ("a", "tail")])
+    assert set(se.densest_k_subgraph(graph, 3).nodes) == {"a", 1, (2, 3)}
+
+
+def test_read_only_matrix_is_not_written():
+    matrix = sp.csr_array(nx.to_scipy_sparse_array(weighted_karate()).astype(float))
+    for part in (matrix.data, matrix.indices, matrix.indptr):
+        part.flags.writeable = False
+    assert se.densest_k_subgraph(matrix, 6).density == se.densest_k_subgraph(weighted_karate(), 6).density
+
+
+def test_duplicates_are_summed_and_said():
+    edges = np.array([[0, 1], [0, 1], [1, 2]])
+    result = se.densest_k_subgraph(edges, 2)
+    assert result.nodes == (0, 1)
+    assert result.weight == 4.0
+    assert result.settings["duplicate_edges"] == "1 summed"
+
+
+def test_direction_average_and_either():
+    arcs = sp.csr_array(([1.0, 1.0, 1.0], ([0, 1, 1], [1, 0, 2])), shape=(3, 3))
+    average = se.densest_k_subgraph(arcs, 3)
+    either = se.densest_k_subgraph(arcs, 3, directed="either")
+    assert average.weight == 3.0  # pi'W pi of the arcs themselves
+    assert either.weight == 4.0
+    assert "averaged" in average.settings["treatment"]
+    assert "max" in either.settings["treatment"]
+
+
+def test_one_way_edge_list_is_undirected():
+    result = se.densest_k_subgraph(np.array([[0, 1], [1, 2], [0, 2]]), 3)
+    assert result.density == 2.0
+    assert "undirected" in result.settings["treatment"]
+
+
+def test_self_loops():
+    matrix = np.zeros((4, 4))
+    matrix[0, 1] = matrix[1, 0] = 1.0
+    matrix[2, 2] = 3.0
+    assert se.densest_k_subgraph(matrix, 2).weight == 2.0
+    kept = se.densest_k_subgraph(matrix, 1, self_loops="keep")
+    assert kept.nodes == (2,)
+    assert kept.weight == 3.0
+    assert kept.edge_density == 0.0
+
+
+def test_sparse_ids_keep_their_names():
+    edges = np.array([[10**12, 5], [5, 77], [77, 10**12], [77, 3]])
+    assert set(se.densest_k_subgraph(edges, 3).nodes) == {5, 77, 10**12}
+
+
+@pytest.mark.parametrize(
+    ("graph", "error", "message"),
+    [
+        (np.array([[0, 1, 1.0], [1, 2, -2.0]]), NegativeWeightError, r"edge \(1, 2\) has weight -2.0"),
+        (np.array([[0, 1, 1.0], [1, 2, np.nan]]), NonFiniteError, r"edge \(1, 2\) has weight nan"),
+        (np.array([[0.5, 1.0]]), DtypeError, "whole"),
+        (np.zeros((4, 5)), ShapeError, r"shape \(4, 5\)"),
+        (sp.csr_array((3, 4)), ShapeError, "square"),
+        (sp.csr_array(np.array([[0, 1j], [0, 0]])), DtypeError, "complex"),
+        (nx.Graph(), ShapeError, "no vertices"),
+        (np.zeros((0, 2), dtype=int), ShapeError, "empty"),
+        (pd.DataFrame({"a": [1]}), ShapeError, "needs two"),
+    ],
+)
+def test_wrong_graphs_are_refused(graph, error, message):
+    with pytest.raises(error, match=message):
+        se.densest_k_subgraph(graph, 1)
+
+
+def test_negative_networkx_weight_names_the_edge():
+    graph = nx.Graph()
+    graph.add_edge("x", "y", weight=-1.5)
+    with pytest.raises(NegativeWeightError, match=r"\('x', 'y'\) has weight -1.5"):
+        se.densest_k_subgraph(graph, 1)
+
+
+def test_text_weight_is_refused():
+    graph = nx.Graph()
+    graph.add_edge(0, 1, weight="heavy")
+    with pytest.raises(DtypeError, match="'heavy'"):
+        se.densest_k_subgraph(graph, 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"k": 0}, CardinalityError, "between 1 and the number of vertices"),
+        ({"k": 35}, CardinalityError, "34"),
+        ({"k": 2.0}, CardinalityError, "Use 2"),
+        ({"method": "best"}, OptionError, "greedy-feige"),
+        ({"start": "middle"}, OptionError, "loads"),
+        ({"polish": "wax"}, OptionError, "tabu"),
+        ({"directed": "both"}, OptionError, "either"),
+        ({"directed": "outgoing"}, OptionError, "greedy-ravi"),
+        ({"self_loops": "maybe"}, OptionError, "keep"),
+        ({"certify": "yes"}, OptionError, "certify"),
+        ({"rng": -1}, OptionError, "rng"),
+        ({"must_include": [99]}, NodeError, "99"),
+        ({"candidates": "abc"}, OptionError, "collection"),
+        ({"must_include": [1], "candidates": [2, 3, 4]}, OptionError, "not among the candidates"),
+        ({"must_include": [1, 2, 3, 4], "k": 3}, CardinalityError, "less than the 4"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, error, message):
+    with pytest.raises(error, match=message):
+        se.densest_k_subgraph(nx.karate_club_graph(), **({"k": 3} | arguments))
+
+
+def test_isolated_vertices_of_a_matrix_count():
+    graph = check_graph(sp.csr_array((5, 5)))
+    assert graph.n_vertices == 5
+    assert se.densest_k_subgraph(graph, 2).certificate.optimal
