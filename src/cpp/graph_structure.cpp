@@ -7,16 +7,25 @@ namespace sparseigen {
 template <class Weight>
 bool is_symmetric(const Rows<Weight>& graph) {
     // Read row by row, column j of a symmetric matrix meets the rows in the same order as row j lists its columns:
-    // one cursor a row replaces the transpose.
+    // one cursor a row replaces the transpose. Columns go by in blocks, so that the rows under the cursors stay in
+    // the cache.
+    constexpr std::size_t kColumns = 1 << 14;
     std::vector<std::int64_t> cursor(graph.starts, graph.starts + graph.size);
-    for (std::size_t i = 0; i < graph.size; ++i)
-        for (std::int64_t e = graph.starts[i]; e < graph.starts[i + 1]; ++e) {
-            const std::int32_t j = graph.neighbours[e];
-            const std::int64_t mirror = cursor[j]++;
-            if (mirror >= graph.starts[j + 1] || graph.neighbours[mirror] != static_cast<std::int32_t>(i) ||
-                graph.weight(mirror) != graph.weight(e))
-                return false;
+    std::vector<std::int64_t> reached(graph.starts, graph.starts + graph.size);
+    for (std::size_t begin = 0; begin < graph.size; begin += kColumns) {
+        const std::size_t end = std::min(graph.size, begin + kColumns);
+        for (std::size_t i = 0; i < graph.size; ++i) {
+            std::int64_t e = reached[i];
+            for (; e < graph.starts[i + 1] && static_cast<std::size_t>(graph.neighbours[e]) < end; ++e) {
+                const std::int32_t j = graph.neighbours[e];
+                const std::int64_t mirror = cursor[j]++;
+                if (mirror >= graph.starts[j + 1] || graph.neighbours[mirror] != static_cast<std::int32_t>(i) ||
+                    graph.weight(mirror) != graph.weight(e))
+                    return false;
+            }
+            reached[i] = e;
         }
+    }
     return true;
 }
 

@@ -150,7 +150,9 @@ def _as_scipy(rows: Rows) -> Any:
     import scipy.sparse as sp
 
     weights = rows.weights if rows.weights.size else np.ones(len(rows.neighbours), dtype=np.int8)
-    return sp.csr_array((weights, rows.neighbours, rows.starts), shape=(rows.size, rows.size))
+    # One index type for both, or scipy makes a wider copy of the neighbours.
+    starts = rows.starts.astype(np.int32) if int(rows.starts[-1]) < 1 << 31 else rows.starts
+    return sp.csr_array((weights, rows.neighbours, starts), shape=(rows.size, rows.size))
 
 
 def _symmetrised(rows: Rows, is_directed: bool | None, directed: str) -> tuple[Rows, bool, str]:
@@ -171,23 +173,15 @@ def _symmetrised(rows: Rows, is_directed: bool | None, directed: str) -> tuple[R
 
 
 def _without_diagonal(rows: Rows) -> tuple[Rows, Integers]:
-    owners_differ = _off_diagonal(rows)
-    loops = np.zeros(rows.size, dtype=np.int64)
-    if owners_differ is None:
+    loops = _as_scipy(rows).diagonal().astype(np.int64)
+    if not loops.any():
         return rows, loops
-    on = np.flatnonzero(~owners_differ)
-    loops[rows.neighbours[on]] = rows.weights[on] if rows.weights.size else 1
+    owners = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(rows.starts))
+    owners_differ = owners != rows.neighbours
     counts = np.diff(rows.starts) - (loops > 0)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     weights = rows.weights[owners_differ] if rows.weights.size else rows.weights
     return Rows(starts, rows.neighbours[owners_differ], weights), loops
-
-
-def _off_diagonal(rows: Rows) -> NDArray[np.bool_] | None:
-    """Mask of the entries off the diagonal; None when all are."""
-    owners = np.repeat(np.arange(rows.size, dtype=np.int32), np.diff(rows.starts))
-    mask = owners != rows.neighbours
-    return None if bool(mask.all()) else mask
 
 
 def _reduced(rows: Rows, loops: Integers, unit: float) -> tuple[Rows, Integers, float]:
