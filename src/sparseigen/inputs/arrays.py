@@ -200,7 +200,7 @@ def _check_data_shape(shape: tuple[int, ...]) -> None:
         raise ShapeError(message)
     _check_not_empty(shape, "X")
     if shape[0] < 2:
-        message = f"X has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself without covariance()."
+        message = f"X has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself as it is."
         raise TooFewSamplesError(message)
 
 
