@@ -35,11 +35,13 @@ SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
 MOST_STEPS = 400
 GOLDEN = 0.6180339887498949
+NEIGHBOURS_FROM = 100
+"""Smallest cardinality for that: below, it would cost more than finding the answer."""
 HOPELESS = 1.5
 """A closed form this many times above the best bound is not searched for a better penalty."""
 LARGEST_STEP = 1.0e8
 """Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this."""
-EXACT, NEARLY_EXACT = 1e-8, 3e-4
+EXACT, NEARLY_EXACT = 1e-8, 5e-5
 """Relative gaps: below the second, neighbouring cardinalities are tried in closed form until the first is reached."""
 
 
@@ -236,7 +238,7 @@ def penalised_bound(problem: BoundProblem) -> float:
     size, rank = factor.rows.shape
     per_step = 6.0 * size * rank**2 + 40.0 * rank**3 + 300.0 * size * rank
     # The number of steps follows the cost of finding the answer, which grows with k.
-    steps = int(min(4 + problem.cardinality // 6, 64, MOST_WORK / per_step))
+    steps = int(min(4 + problem.cardinality // 7, 60, MOST_WORK / per_step))
     if problem.dense is None and per_step > LARGEST_STEP:
         steps = -1
     return _best_dual(problem, factor, steps)
@@ -264,7 +266,7 @@ def _best_dual(problem: BoundProblem, factor: Factor, steps: int) -> float:
         if done >= steps or closed or hopeless or problem.out_of_time:
             break
     gap = (promised - problem.achieved) / max(abs(promised), ZERO)
-    if EXACT < gap < NEARLY_EXACT:
+    if EXACT < gap < NEARLY_EXACT and cardinality >= NEIGHBOURS_FROM:
         for points, bound in neighbouring_forms(rows, direction, cardinality, promised):
             if bound < promised:
                 kept, promised = points, bound
