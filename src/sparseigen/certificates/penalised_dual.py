@@ -26,7 +26,7 @@ import numpy as np
 
 from sparseigen.certificates.factor import Factor, factorise
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
+from sparseigen.certificates.rounding import TINY, UNIT, ZERO, gamma, sum_of_largest
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 
 MOST_WORK = 2.5e9
@@ -35,12 +35,14 @@ SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
 MOST_STEPS = 400
 GOLDEN = 0.6180339887498949
+NEIGHBOURS_FROM = 100
+"""Smallest cardinality for that: below, it would cost more than finding the answer."""
 HOPELESS = 1.5
 """A closed form this many times above the best bound is not searched for a better penalty."""
 LARGEST_STEP = 1.0e8
 """Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this."""
-NEIGHBOURS_FROM = 64
-"""Smallest cardinality for which neighbouring ones are tried in closed form: below, the ascent costs less."""
+EXACT, NEARLY_EXACT = 1e-8, 5e-5
+"""Relative gaps: below the second, neighbouring cardinalities are tried in closed form until the first is reached."""
 
 
 def dual_value(factor: Factor, points: Numbers, cardinality: int, *, hopeless_above: float = np.inf) -> float:
@@ -97,19 +99,15 @@ def support_points(rows: Numbers, direction: Numbers, penalty: float) -> Numbers
     return points
 
 
-def closed_forms(
+def neighbouring_forms(
     rows: Numbers, direction: Numbers, cardinality: int, promised: float
 ) -> Iterator[tuple[Numbers, float]]:
-    """Closed-form dual points worth trying against the bound promised so far, with what they prove up to rounding.
+    """Closed-form dual points from neighbouring cardinalities, with what they prove up to rounding.
 
     A penalty has optimal supports of its own cardinality, and its bound holds for every k. Where the optimal values
-    are not concave in k, the best bound for k comes from a neighbouring cardinality; so the answer's own direction is
-    tried, and the directions that a few neighbouring penalties lead to.
+    are not concave in k, the best bound for k comes from a neighbouring cardinality.
     """
     shares = np.sort((rows @ direction) ** 2)[::-1]
-    yield _best_penalty(rows, direction, cardinality, cardinality, promised)
-    if cardinality < NEIGHBOURS_FROM:
-        return
     seen = {cardinality}
     for offset in (-8, -3, -1, 1, 3, 8):
         count = min(max(cardinality + offset, 1), len(rows) - 1)
@@ -240,7 +238,7 @@ def penalised_bound(problem: BoundProblem) -> float:
     size, rank = factor.rows.shape
     per_step = 6.0 * size * rank**2 + 40.0 * rank**3 + 300.0 * size * rank
     # The number of steps follows the cost of finding the answer, which grows with k.
-    steps = int(min(4 + problem.cardinality // 5, 64, MOST_WORK / per_step))
+    steps = int(min(4 + problem.cardinality // 7, 60, MOST_WORK / per_step))
     if problem.dense is None and per_step > LARGEST_STEP:
         steps = -1
     return _best_dual(problem, factor, steps)
@@ -258,17 +256,20 @@ def _best_dual(problem: BoundProblem, factor: Factor, steps: int) -> float:
         return dual_value(factor, rows, cardinality, hopeless_above=problem.best)
     direction = _direction(problem, rows)
     penalty = max(_middle(np.sort((rows @ direction) ** 2)[::-1], cardinality), 1e-9)
-    kept, promised = None, problem.best
-    for points, bound in closed_forms(rows, direction, cardinality, problem.best):
-        if bound < promised:
-            kept, promised = points, bound
+    points, bound = _best_penalty(rows, direction, cardinality, cardinality, problem.best)
+    kept, promised = (points, bound) if bound < problem.best else (None, problem.best)
     for done, step in enumerate(ascend(rows, direction, penalty, cardinality) if steps >= 0 else ()):
         if step.bound < promised:
             kept, promised = step.points, step.bound
-        closed = promised - problem.achieved <= problem.target_gap * abs(promised)
+        closed = promised - problem.achieved <= EXACT * abs(promised)
         hopeless = done > 1 and step.limit > promised * (1.0 - 1e-7)
         if done >= steps or closed or hopeless or problem.out_of_time:
             break
+    gap = (promised - problem.achieved) / max(abs(promised), ZERO)
+    if EXACT < gap < NEARLY_EXACT and cardinality >= NEIGHBOURS_FROM:
+        for points, bound in neighbouring_forms(rows, direction, cardinality, promised):
+            if bound < promised:
+                kept, promised = points, bound
     return np.inf if kept is None else dual_value(factor, kept, cardinality)
 
 

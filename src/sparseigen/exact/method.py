@@ -86,13 +86,16 @@ def _close(bracket: Bracket, options: SolverOptions, deadline: float, gap: float
 
 def _find(bracket: Bracket, problem: BoundProblem, options: SolverOptions) -> None:
     """The default solver's answer; an interruption leaves the best vector seen."""
-    progress = options.progress
+    searched, progress = problem.searchable(), options.progress
     try:
-        outcome = solve_truncated_power(problem.searchable(), bracket.cardinality, options)
-        bracket.vector, bracket.history = outcome.vector, outcome.history
-    finally:
-        if progress.best is not None and len(progress.best.indices) <= bracket.cardinality and not bracket.history:
+        outcome = solve_truncated_power(searched, bracket.cardinality, options)
+    except KeyboardInterrupt:
+        if progress.best is not None and len(progress.best.indices) <= bracket.cardinality:
             bracket.vector = progress.best
+        raise
+    bracket.vector = outcome.vector
+    if searched is bracket.operator:  # values of a scaled copy would say nothing
+        bracket.history = outcome.history
 
 
 def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, deadline: float, gap: float) -> None:

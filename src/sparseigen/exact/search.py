@@ -127,7 +127,10 @@ class Search:
             free = node.members[node.n_inside :]
             best = np.argsort(-node.weights[node.n_inside :], kind="stable")[:picks]
             self._try(np.concatenate([node.members[: node.n_inside], free[best]]))
-        for child in children(node, self.cutoff):
+        following = children(node, self.cutoff)
+        if len(following) == 1:  # supports without the variable taken in are below the cutoff
+            self.cut_off = max(self.cut_off, self.cutoff)
+        for child in following:
             self._push(child)
 
     def _cut(self, node: Node) -> bool:

@@ -37,6 +37,14 @@ def test_every_support_of_a_node_is_below_its_bound(rng):
     assert sorted(taken.members) == sorted(members)
 
 
+def test_a_forced_variable_leaves_one_child():
+    """Only row 0 is above the cutoff: every better support holds variable 0."""
+    node = Node(np.arange(4, dtype=np.int64), 0, np.ones(4), 3.0, np.array([3.0, 1.0, 1.0, 1.0]))
+    (taken,) = children(node, 2.0)
+    assert taken.n_inside == 1
+    assert taken.members[0] == 0
+
+
 def test_probing_keeps_every_better_support(rng):
     for seed in range(20):
         matrix = small_matrix(np.random.default_rng(seed), 10, "gram")
