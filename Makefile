@@ -6,13 +6,14 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test test-torch lint bench clean
+.PHONY: help demo test test-torch lint bench bench-pca bench-certificates clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data, as a table"
 	@echo "make test   all tests"
 	@echo "make test-torch  the tests of the GPU path, on a pinned CPU build of torch"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
+	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -42,6 +43,12 @@ lint: $(VENV)/.ready
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.speed
+
+bench-pca: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.pca
+
+bench-certificates: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.certificates
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "kernels.hpp"
 #include "thread_pool.hpp"
@@ -74,7 +75,31 @@ void dots_all(const T* matrix, std::size_t stride, std::size_t n_rows, std::size
     });
 }
 
+SPARSEIGEN_DISPATCH double sum_part(const double* __restrict values, std::size_t count) {
+    double lanes[32] = {};
+    std::size_t i = 0;
+    for (; i + 32 <= count; i += 32)
+        for (int l = 0; l < 32; ++l) lanes[l] += values[i + l];
+    for (; i < count; ++i) lanes[0] += values[i];
+    double total = 0.0;
+    for (double lane : lanes) total += lane;
+    return total;
+}
+
 }  // namespace
+
+double stream_sum(const double* values, std::size_t count) {
+    constexpr std::size_t kPart = 1 << 16;  // partial sums of a fixed length: one order for any number of threads
+    const std::size_t parts = (count + kPart - 1) / kPart;
+    std::vector<double> sums(parts);
+    parallel_for(parts, static_cast<double>(count), 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t p = begin; p < end; ++p)
+            sums[p] = sum_part(values + p * kPart, std::min(kPart, count - p * kPart));
+    });
+    double total = 0.0;
+    for (double sum : sums) total += sum;
+    return total;
+}
 
 void combine_rows(const double* matrix, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
                   const double* weights, double* out, std::size_t width) {
@@ -83,6 +108,14 @@ void combine_rows(const double* matrix, std::size_t stride, const std::int64_t* 
 void combine_rows(const float* matrix, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
                   const float* weights, float* out, std::size_t width) {
     combine_all(matrix, stride, rows, n_rows, weights, out, width);
+}
+void row_dots_serial(const double* matrix, std::size_t stride, std::size_t n_rows, std::size_t width,
+                     const double* vector, double* out) {
+    dots_part(matrix, stride, 0, n_rows, width, vector, out);
+}
+void row_dots_serial(const float* matrix, std::size_t stride, std::size_t n_rows, std::size_t width,
+                     const float* vector, float* out) {
+    dots_part(matrix, stride, 0, n_rows, width, vector, out);
 }
 void row_dots(const double* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const double* vector,
               double* out) {

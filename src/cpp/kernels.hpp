@@ -27,6 +27,15 @@ void row_dots(const double* matrix, std::size_t stride, std::size_t n_rows, std:
 void row_dots(const float* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const float* vector,
               float* out);
 
+// The sum of all entries: a pure read, the limit that benchmarks compare the products with.
+double stream_sum(const double* values, std::size_t count);
+
+// row_dots in the caller's thread, for use inside other kernels: one summation order everywhere.
+void row_dots_serial(const double* matrix, std::size_t stride, std::size_t n_rows, std::size_t width,
+                     const double* vector, double* out);
+void row_dots_serial(const float* matrix, std::size_t stride, std::size_t n_rows, std::size_t width,
+                     const float* vector, float* out);
+
 // The same two products for a matrix in compressed sparse rows.
 template <class Value, class Index>
 void sparse_combine_rows(const Index* row_starts, const Index* columns, const Value* values, const std::int64_t* rows,

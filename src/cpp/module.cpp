@@ -5,6 +5,7 @@
 
 #include <stdexcept>
 
+#include "bounds_module.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
@@ -73,6 +74,8 @@ void bind_sparse(nb::module_& m) {
 
 }  // namespace
 
+void bind_screening(nb::module_& m);  // screening_bind.cpp
+
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels of sparseigen; use sparseigen.kernels, which also has the NumPy twins.";
     bind_combine<double>(m);
@@ -81,6 +84,12 @@ NB_MODULE(_compiled, m) {
     bind_sparse<double, std::int64_t>(m);
     bind_sparse<float, std::int32_t>(m);
     bind_sparse<float, std::int64_t>(m);
+    bind_screening(m);
+    m.def("stream_sum", [](Vector<double> values) {
+        nb::gil_scoped_release release;
+        return stream_sum(values.data(), values.shape(0));
+    });
+    bind_bounds(m);
     m.def("thread_count", &thread_count);
     m.def("set_thread_count", &set_thread_count);
 }

@@ -10,43 +10,75 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparseigen import datasets
+    from sparseigen.certificates.bounds import upper_bound
+    from sparseigen.certificates.recovery import recovery_check, restricted_norm
     from sparseigen.config import show_config
     from sparseigen.estimators.components import sparse_components
+    from sparseigen.estimators.joint import refine_components
+    from sparseigen.estimators.path import cardinality_path
+    from sparseigen.estimators.search_cv import CardinalitySearchCV
+    from sparseigen.estimators.sparse_pca import SparsePCA
+    from sparseigen.estimators.stability import SelectionStability, selection_stability
     from sparseigen.estimators.variance import explained_variance
+    from sparseigen.exact import solve_exact, verify
     from sparseigen.operators import Operator, covariance
     from sparseigen.report import progress_bar
-    from sparseigen.results import Certificate, SparseEigResult, StopReason
+    from sparseigen.results import Certificate, SparseEigResult, SparsePath, StopReason
     from sparseigen.solve import sparse_eigenvector
 
 _HOME = {
+    "CardinalitySearchCV": "sparseigen.estimators.search_cv",
     "Certificate": "sparseigen.results",
     "Operator": "sparseigen.operators",
+    "SelectionStability": "sparseigen.estimators.stability",
     "SparseEigResult": "sparseigen.results",
     "StopReason": "sparseigen.results",
+    "SparsePCA": "sparseigen.estimators.sparse_pca",
+    "SparsePath": "sparseigen.results",
+    "cardinality_path": "sparseigen.estimators.path",
     "covariance": "sparseigen.operators",
     "datasets": "sparseigen.datasets",
     "errors": "sparseigen.errors",
     "explained_variance": "sparseigen.estimators.variance",
     "progress_bar": "sparseigen.report",
+    "recovery_check": "sparseigen.certificates.recovery",
+    "refine_components": "sparseigen.estimators.joint",
+    "restricted_norm": "sparseigen.certificates.recovery",
+    "selection_stability": "sparseigen.estimators.stability",
     "show_config": "sparseigen.config",
+    "solve_exact": "sparseigen.exact",
     "sparse_components": "sparseigen.estimators.components",
     "sparse_eigenvector": "sparseigen.solve",
+    "upper_bound": "sparseigen.certificates.bounds",
+    "verify": "sparseigen.exact",
 }
 """Public name -> the module it lives in. The one list of what users may rely on; a test pins it."""
 
 __all__ = [
+    "CardinalitySearchCV",
     "Certificate",
     "Operator",
+    "SelectionStability",
     "SparseEigResult",
+    "SparsePCA",
+    "SparsePath",
     "StopReason",
+    "cardinality_path",
     "covariance",
     "datasets",
     "errors",
     "explained_variance",
     "progress_bar",
+    "recovery_check",
+    "refine_components",
+    "restricted_norm",
+    "selection_stability",
     "show_config",
+    "solve_exact",
     "sparse_components",
     "sparse_eigenvector",
+    "upper_bound",
+    "verify",
 ]
 
 

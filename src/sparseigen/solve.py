@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates import certify as certify_value
-from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted
+from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted, one_of
+from sparseigen.exact import EXACT_SOLVER
 from sparseigen.inputs.arguments import (
     check_candidates,
     check_cardinality,
     check_choice,
     check_count,
+    check_method_options,
     check_rng,
     check_start_vector,
     check_tolerance,
@@ -26,11 +29,13 @@ from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
 from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
-from sparseigen.solvers import SolverOptions, SolverOutcome, check_solver
+from sparseigen.solvers import SOLVERS, SolverOptions, SolverOutcome, check_definite, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.starts import STARTS
 from sparseigen.solvers.swapping import recomputed_value
 from sparseigen.solvers.truncated_power import POLISHES
+
+SOLVERS["exact"] = EXACT_SOLVER  # it proves with the certificates' bounds, so it lives above the other solvers
 
 LARGEST_PLAIN_EXPONENT = 200
 """Entries between 2**-200 and 2**200 are searched as they are."""
@@ -52,6 +57,7 @@ def sparse_eigenvector(
     certify: bool = True,
     rng: Any = None,
     on_iteration: OnIteration | None = None,
+    method_options: Mapping[str, Any] | None = None,
 ) -> SparseEigResult:
     """Find the unit vector with at most k non-zeros that makes x'Ax largest (or smallest).
 
@@ -77,7 +83,7 @@ def sparse_eigenvector(
         The only variables that may be chosen.
     rtol, atol : float
         Stop when the objective changes by at most ``max(atol, rtol * |value|)``. The paper's rule is
-        ``rtol=0, atol=1e-4``.
+        ``rtol=0, atol=1e-4``. With float32 data changes below 5e-7 are rounding, and rtol is at least that.
     max_iterations : int
         Limit for each run.
     certify : bool
@@ -86,6 +92,10 @@ def sparse_eigenvector(
         For ``start="random"``; None is seed 0.
     on_iteration : callable, optional
         Called as ``on_iteration(iteration, vector, value)``; `progress_bar` makes one.
+    method_options : mapping, optional
+        The method's own parameters by name, for example ``{"gamma": 0.3}`` for "gpower-l1". Methods other than
+        "tpower" have their own start and end, and do not use ``start`` and ``polish``; what they used instead is
+        in the result's settings.
 
     Returns
     -------
@@ -131,7 +141,9 @@ def sparse_eigenvector(
         max_iterations=check_count(max_iterations, "max_iterations"),
         rng=check_rng(rng),
         progress=progress,
+        extra=check_method_options(method_options, spec.parameters, method),
     )
+    check_definite(method, searched)
     certify = _check_flag(certify, "certify")
     if on_iteration is not None and not callable(on_iteration):
         message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
@@ -140,8 +152,8 @@ def sparse_eigenvector(
     began = time.perf_counter()
     try:
         outcome = spec.solve(searched, cardinality, options)
-    except KeyboardInterrupt:
-        raise SolveInterrupted(request.best_so_far(time.perf_counter() - began)) from None
+    except KeyboardInterrupt as stop:
+        raise SolveInterrupted(request.best_so_far(stop, time.perf_counter() - began)) from None
     result = request.result(outcome, time.perf_counter() - began)
     if outcome.stop_reason is StopReason.ITERATION_LIMIT:
         message = (
@@ -149,7 +161,52 @@ def sparse_eigenvector(
             "improve. Raise max_iterations, or use polish='swap'."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    return replace(result, certificate=request.certificate(result)) if certify else result
+    return replace(result, certificate=request.certificate(outcome)) if certify else result
+
+
+def sparse_eigenvector_block(
+    A: Any,
+    cardinalities: list[int],
+    *,
+    method: str,
+    rtol: float = 1e-7,
+    atol: float = 0.0,
+    max_iterations: int = 1000,
+    certify: bool = False,
+    rng: Any = None,
+    method_options: Mapping[str, Any] | None = None,
+) -> list[SparseEigResult]:
+    """Several components at once, by a method that can (`sparse_components` with ``deflation="block"`` calls this).
+
+    The components come in the order of the cardinalities. The set as a whole has no bound, so there are no
+    certificates.
+    """
+    operator = as_operator(A)
+    spec = check_solver(method, operator, nonnegative=False)
+    check_definite(method, operator)
+    if spec.solve_block is None:
+        able = one_of(name for name, other in SOLVERS.items() if other.solve_block is not None)
+        message = f"method={method!r} finds one component at a time; deflation='block' needs one of: {able}."
+        raise OptionError(message)
+    options = SolverOptions(
+        rtol=check_tolerance(rtol, "rtol"),
+        atol=check_tolerance(atol, "atol"),
+        max_iterations=check_count(max_iterations, "max_iterations"),
+        rng=check_rng(rng),
+        progress=Progress(operator.size),
+        extra=check_method_options(method_options, spec.parameters, method),
+    )
+    if _check_flag(certify, "certify"):
+        raise OptionError("certify=True: a block of components found at once has no bound; use certify=False.")
+    began = time.perf_counter()
+    outcomes = spec.solve_block(operator, cardinalities, options)
+    seconds = time.perf_counter() - began
+    return [
+        _Request(operator, operator, operator, 1.0, None, cardinality, "largest", method, options).result(
+            outcome, seconds
+        )
+        for cardinality, outcome in zip(cardinalities, outcomes, strict=True)
+    ]
 
 
 class _Request:
@@ -189,12 +246,18 @@ class _Request:
             names=self.operator.names,
         )
 
-    def certificate(self, result: SparseEigResult) -> Certificate:
-        found = certify_value(self.searched, self.cardinality, result.value * self.unit)
+    def certificate(self, outcome: SolverOutcome) -> Certificate:
+        """The bracket found in the units of the search, in the caller's units."""
+        found = certify_value(self.searched, self.cardinality, outcome.vector, proven=outcome.proven)
         low, high = sorted([found.lower_bound / self.unit, found.upper_bound / self.unit])
-        return Certificate(low, high, found.method)
+        if abs(self.unit) != 1.0:  # a power of two divides exactly, except where the quotient is denormal
+            low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+        return replace(found, lower_bound=low, upper_bound=high, scale=found.scale / abs(self.unit))
 
-    def best_so_far(self, seconds: float) -> SparseEigResult | None:
+    def best_so_far(self, stop: KeyboardInterrupt, seconds: float) -> SparseEigResult | None:
+        if isinstance(stop, SolveInterrupted) and isinstance(stop.result, SolverOutcome):  # a solver with a bracket
+            result = self.result(stop.result, seconds)
+            return replace(result, certificate=self.certificate(stop.result))
         progress = self.options.progress
         if progress.best is None:
             return None

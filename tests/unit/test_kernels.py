@@ -42,6 +42,12 @@ def test_dense_products(shape: tuple[int, int], dtype: type, rng: np.random.Gene
         np.testing.assert_allclose(fast, reference, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize("size", [1, 31, 1000, 200_003])
+def test_stream_sum(size: int, rng: np.random.Generator) -> None:
+    values = rng.standard_normal(size)
+    assert compiled.stream_sum(values) == pytest.approx(numpy_reference.stream_sum(values), abs=1e-10)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_sparse_products(dtype: type, index: type, rng: np.random.Generator) -> None:

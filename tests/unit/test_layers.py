@@ -14,11 +14,13 @@ import sparseigen
 SOURCE = Path(sparseigen.__file__).parent
 
 LAYERS = [
-    "errors results",
+    "errors",
+    "results",
     "inputs kernels",
     "operators",
     "solvers",
     "certificates",
+    "exact",
     "datasets",
     "problems",
     "solve config",
@@ -29,18 +31,30 @@ LAYERS = [
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names.split()}
 
 PUBLIC_NAMES = {
+    "CardinalitySearchCV",
     "Certificate",
     "Operator",
+    "SelectionStability",
     "SparseEigResult",
+    "SparsePCA",
+    "SparsePath",
     "StopReason",
+    "cardinality_path",
     "covariance",
     "datasets",
     "errors",
     "explained_variance",
     "progress_bar",
+    "recovery_check",
+    "refine_components",
+    "restricted_norm",
+    "selection_stability",
     "show_config",
+    "solve_exact",
     "sparse_components",
     "sparse_eigenvector",
+    "upper_bound",
+    "verify",
 }
 
 

@@ -12,7 +12,10 @@ from sparseigen.inputs.arguments import check_cardinality, check_choice
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.results import SparseEigResult
-from sparseigen.solve import sparse_eigenvector
+from sparseigen.solve import sparse_eigenvector, sparse_eigenvector_block
+
+BLOCK = "block"
+"""The name under `deflation` for all components at once."""
 
 PRODUCTS_A_COMPONENT = 600
 """What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
@@ -32,8 +35,9 @@ def sparse_components(
         A symmetric matrix. It is never copied: each deflation is a low-rank change of the products.
     cardinalities : sequence of int
         Number of non-zeros of each component.
-    deflation : {"projection", "hotelling", "orthogonal-hotelling", "schur"}
-        What is taken out of A after each component; "projection" is the paper's.
+    deflation : {"projection", "hotelling", "orthogonal-hotelling", "schur", "block"}
+        What is taken out of A after each component; "projection" is the paper's. "block" is for methods that find
+        all components at once ("gpower-l1", "gpower-l0", "spca"): nothing is taken out.
     method : str
         The solver, a name in the table of methods.
     **options
@@ -58,10 +62,13 @@ def sparse_components(
     [7, 2, 1, 1, 1, 1]
     """
     operator = as_operator(A)
-    deflate = DEFLATIONS[check_choice(deflation, DEFLATIONS, "deflation")]
+    check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")
     wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(cardinalities)]
     if not wanted:
         raise OptionError("cardinalities is empty; give the number of non-zeros of each component, for example [5, 5].")
+    if deflation == BLOCK:
+        return sparse_eigenvector_block(operator, wanted, method=method, **options)
+    deflate = DEFLATIONS[deflation]
     total = float(np.abs(operator.diagonal()).sum())
     remaining: Operator = operator.prepared_for(PRODUCTS_A_COMPONENT * len(wanted))
     results: list[SparseEigResult] = []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,42 @@ def check_cardinality(cardinality: Any, size: int, *, what: str = "cardinality",
     return int(cardinality)
 
 
+@dataclass(frozen=True)
+class Sparsity:
+    """What a user wants: one cardinality a component, or (None) that they be chosen."""
+
+    cardinalities: list[int] | None
+
+
+def check_sparsity(cardinality: Any, size: int, count: int) -> Sparsity:
+    """An int, a fraction, a list or "auto", as one cardinality a component.
+
+    Examples
+    --------
+    >>> check_sparsity(0.5, 10, 2).cardinalities, check_sparsity([3, 1], 10, 2).cardinalities
+    ([5, 5], [3, 1])
+    """
+    if isinstance(cardinality, str):
+        if cardinality != "auto":
+            message = f"cardinality={cardinality!r} is not known; the only text allowed is 'auto'."
+            raise OptionError(message)
+        return Sparsity(None)
+    if isinstance(cardinality, (float, np.floating)):
+        if not 0.0 < cardinality <= 1.0:
+            message = (
+                f"cardinality={float(cardinality)!r} is a float, so it means a fraction of the variables: it must be "
+                "above 0 and at most 1. For a number of variables give an int."
+            )
+            raise CardinalityError(message)
+        return Sparsity([max(1, round(float(cardinality) * size))] * count)
+    if isinstance(cardinality, (list, tuple, np.ndarray)):
+        if len(cardinality) != count:
+            message = f"cardinality has {len(cardinality)} entries; with n_components={count} it needs {count}."
+            raise CardinalityError(message)
+        return Sparsity([check_cardinality(k, size, what=f"cardinality[{i}]") for i, k in enumerate(cardinality)])
+    return Sparsity([check_cardinality(cardinality, size)] * count)
+
+
 def check_choice(value: Any, allowed: Iterable[object], name: str) -> Any:
     """The value, if it is one of the allowed ones."""
     allowed = list(allowed)
@@ -68,6 +105,44 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
         message = f"{name}={value!r} must be a whole number >= {minimum}."
         raise OptionError(message)
     return int(value)
+
+
+def check_method_options(options: Any, allowed: Sequence[str], method: str) -> dict[str, Any]:
+    """The parameters of one method as a dict; every name must be one the method has."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        message = f"method_options={options!r} must be a dict of the method's parameters by name, or None."
+        raise OptionError(message)
+    unknown = [name for name in options if name not in allowed]
+    if unknown:
+        message = (
+            f"method_options names {unknown[0]!r}, which method={method!r} does not have. "
+            f"Allowed: {one_of(allowed) if allowed else 'none (the method has no parameters of its own)'}."
+        )
+        raise OptionError(message)
+    return dict(options)
+
+
+def check_numbers(value: Any, name: str, count: int) -> NDArray[np.float64]:
+    """One finite number >= 0 for each of ``count`` components, from one number for all or a list."""
+    values = np.atleast_1d(np.asarray(value))
+    if values.dtype.kind not in "fiu" or values.ndim != 1 or values.size not in (1, count):
+        allowed = "one number >= 0" if count == 1 else f"one number >= 0, or a list of {count} (one a component)"
+        message = f"{name}={value!r} must be {allowed}."
+        raise OptionError(message)
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        message = f"{name}={value!r} must be finite and >= 0."
+        raise OptionError(message)
+    return np.broadcast_to(values.astype(np.float64), (count,)).copy()
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        message = f"{name}={value!r} must be True or False."
+        raise OptionError(message)
+    return bool(value)
 
 
 def check_rng(rng: Any) -> np.random.Generator:

@@ -5,12 +5,12 @@ This module (with its neighbours in ``inputs``) is the only place that asks what
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sparseigen.errors import (
@@ -54,7 +54,7 @@ class CheckedArray:
 def check_symmetric(matrix: Any) -> CheckedArray:
     """A symmetric matrix from a dense array, a scipy sparse matrix or a frame."""
     values, names = _split_frame(matrix)
-    if sp.issparse(values):
+    if is_sparse(values):
         return _check_symmetric_sparse(values, names)
     values = _real_array(values, "the matrix")
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
@@ -84,7 +84,7 @@ def check_data(data: Any, *, device: Any = None) -> CheckedArray:
     if device is not None:
         return _for_device(check_data(data), check_device(device))
     values, names = _split_frame(data)
-    if sp.issparse(values):
+    if is_sparse(values):
         values = _real_sparse(values, "X")
         _check_data_shape(values.shape)
         _check_finite(values.data, "X", None, sparse=values)
@@ -97,6 +97,16 @@ def check_data(data: Any, *, device: Any = None) -> CheckedArray:
     _check_data_shape(values.shape)
     _check_finite(values, "X", names)
     return CheckedArray(values, "dense", names)
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether this is a scipy sparse matrix.
+
+    Nobody can hold one without scipy.sparse being loaded, so it is not loaded to ask: that would double the time of
+    a first answer on dense data.
+    """
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(value))
 
 
 def _for_device(checked: CheckedArray, device: Any) -> CheckedArray:

@@ -6,13 +6,14 @@ extension was built, otherwise its NumPy twin. ``SPARSEIGEN_KERNELS=numpy`` asks
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from sparseigen.errors import OptionError
-from sparseigen.kernels import numpy_reference
+from sparseigen.kernels import numpy_bounds, numpy_reference
 
 
 def _choose() -> ModuleType:
@@ -35,12 +36,16 @@ active = _choose()
 
 if TYPE_CHECKING:
     from sparseigen.kernels.numpy_reference import (
+        bounded_step,
         combine_rows,
         largest_magnitudes,
         row_dots,
         set_thread_count,
+        shadow_bounds,
+        shadow_codes,
         sparse_combine_rows,
         sparse_row_dots,
+        stream_sum,
         thread_count,
     )
 else:
@@ -49,16 +54,30 @@ else:
     sparse_combine_rows = active.sparse_combine_rows
     sparse_row_dots = active.sparse_row_dots
     largest_magnitudes = active.largest_magnitudes
+    shadow_codes = active.shadow_codes
+    shadow_bounds = active.shadow_bounds
+    bounded_step = active.bounded_step
+    stream_sum = active.stream_sum
     thread_count = active.thread_count
     set_thread_count = active.set_thread_count
 
 __all__ = [
     "active",
+    "bounded_step",
     "combine_rows",
     "largest_magnitudes",
     "row_dots",
     "set_thread_count",
+    "shadow_bounds",
+    "shadow_codes",
     "sparse_combine_rows",
     "sparse_row_dots",
+    "stream_sum",
     "thread_count",
 ]
+
+bounds = numpy_bounds if active is numpy_reference else importlib.import_module("sparseigen.kernels.compiled_bounds")
+"""The kernels behind the bounds, same rule."""
+
+top_row_sums = bounds.top_row_sums
+node_row_sums = bounds.node_row_sums

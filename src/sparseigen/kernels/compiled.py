@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
-from sparseigen.kernels.numpy_reference import Indices, Vector
+from sparseigen.kernels.numpy_reference import Indices, Shadow, Vector
 
 NAME = "compiled"
 
@@ -53,6 +53,43 @@ def largest_magnitudes(values: Vector, count: int, *, nonnegative: bool = False)
     out = np.empty(min(count, values.size), dtype=np.int64)
     _compiled.largest_magnitudes(np.ascontiguousarray(values), nonnegative, out)
     return out
+
+
+def shadow_codes(rows: NDArray[Any]) -> Shadow:
+    """An int8 copy of each row: codes, the scale of one unit, |row - scale codes| (rounded up), |codes|."""
+    codes = np.empty(rows.shape, dtype=np.int8)
+    scales, errors, norms = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
+    _compiled.shadow_codes(rows, codes, scales, errors, norms)
+    return codes, scales, errors, norms
+
+
+def shadow_bounds(
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    vector: NDArray[np.float64],
+    slack: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``lower <= |row . vector| <= upper`` for every row, from the codes alone."""
+    lower, upper = np.empty(len(codes)), np.empty(len(codes))
+    _compiled.shadow_bounds(codes, scales, errors, norms, vector, slack, lower, upper)
+    return lower, upper
+
+
+def bounded_step(
+    rows: NDArray[Any], lower: NDArray[np.float64], upper: NDArray[np.float64], vector: Vector, count: int
+) -> tuple[Indices, Vector, Vector, int]:
+    """The exact ``count`` largest |row . vector|, given bounds on them, and the sum of value * row over them."""
+    indices = np.empty(count, dtype=np.int64)
+    values, combined = np.empty(count, dtype=rows.dtype), np.empty(rows.shape[1], dtype=rows.dtype)
+    read = _compiled.bounded_step(rows, lower, upper, _as(vector, rows.dtype), indices, values, combined)
+    return indices, values, combined, int(read)
+
+
+def stream_sum(values: NDArray[np.float64]) -> float:
+    """The sum of all entries of a contiguous array: a pure read, for benchmarks."""
+    return float(_compiled.stream_sum(values.reshape(-1)))
 
 
 def thread_count() -> int:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[Any]
 Indices = NDArray[np.int64]
+Shadow = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 NAME = "numpy"
 
@@ -64,6 +65,57 @@ def largest_magnitudes(values: Vector, count: int, *, nonnegative: bool = False)
     above = np.flatnonzero(magnitudes > smallest_kept)
     ties = np.flatnonzero(magnitudes == smallest_kept)[: count - above.size]
     return np.sort(np.concatenate([above, ties])).astype(np.int64)
+
+
+def shadow_codes(rows: NDArray[Any]) -> Shadow:
+    """An int8 copy of each row: codes, the scale of one unit, |row - scale codes| (rounded up), |codes|."""
+    largest = np.abs(rows).max(axis=1).astype(np.float64)
+    scales = largest / 127.0
+    inverse = np.divide(127.0, largest, out=np.zeros_like(largest), where=largest > 0)
+    codes = np.rint(rows * inverse[:, None]).astype(np.int8)
+    difference = rows.astype(np.float64) - codes * scales[:, None]
+    width, ulp = rows.shape[1], float(np.finfo(np.float64).eps)
+    errors = np.linalg.norm(difference, axis=1) * (1.0 + (width + 8) * ulp) + 2.0 * largest * np.sqrt(width) * ulp
+    norms = np.sqrt((codes.astype(np.int64) ** 2).sum(axis=1)) * (1.0 + 4.0 * ulp)
+    return codes, scales, errors, norms
+
+
+def shadow_bounds(
+    codes: NDArray[np.int8],
+    scales: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    vector: NDArray[np.float64],
+    slack: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``lower <= |row . vector| <= upper`` for every row, from the codes alone."""
+    up = 1.0 + (len(vector) + 8) * float(np.finfo(np.float64).eps)
+    length = float(np.linalg.norm(vector)) * up
+    about = np.abs(scales * (codes.astype(np.float64) @ vector))
+    size = scales * norms
+    radius = (errors * length + (slack + len(vector) * 1e-15) * (size + errors) * length) * (1.0 + 1e-14)
+    return np.maximum(about - radius, 0.0), about + radius
+
+
+def bounded_step(
+    rows: NDArray[Any], lower: NDArray[np.float64], upper: NDArray[np.float64], vector: Vector, count: int
+) -> tuple[Indices, Vector, Vector, int]:
+    """The exact ``count`` largest |row . vector|, given bounds on them.
+
+    Returns their indices (ascending, ties to the lowest), their values, the sum of value * row over them, and the
+    number of rows read.
+    """
+    floor = np.partition(lower, len(lower) - count)[len(lower) - count]
+    candidates = np.flatnonzero(upper >= floor).astype(np.int64)
+    exact = rows[candidates] @ vector
+    kept = largest_magnitudes(exact, count)
+    indices, values = candidates[kept], exact[kept]
+    return indices, values, combine_rows(rows, indices, values), len(candidates)
+
+
+def stream_sum(values: NDArray[np.float64]) -> float:
+    """The sum of all entries of a contiguous array: a pure read, for benchmarks."""
+    return float(values.sum())
 
 
 def thread_count() -> int:

@@ -99,6 +99,7 @@ class AdaptedOperator(Operator):
         self.dtype = np.dtype(getattr(base, "dtype", np.float64))
         self.names = getattr(base, "names", None)
         self.positive_semidefinite = getattr(base, "positive_semidefinite", None)
+        self.psd_by_construction = self.positive_semidefinite is True  # the object's word; its entries count as exact
 
     def _diagonal(self) -> Any:
         return np.array(self.base.diagonal(), dtype=np.float64)

@@ -61,6 +61,8 @@ class Operator(ABC):
     names: tuple[str, ...] | None = None
     positive_semidefinite: bool | None = None
     """True or False where the construction proves it, None where it is not known."""
+    psd_by_construction: bool = False
+    """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
 
     @abstractmethod
     def _diagonal(self) -> NDArray[np.float64]:
@@ -156,6 +158,27 @@ class Operator(ABC):
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The principal submatrix of A at ``indices``, float64."""
         return self.columns(indices)[indices].astype(np.float64)
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """The columns of A at ``indices`` in float64, each entry within `entry_errors` of the exact one."""
+        return self.columns(indices).astype(np.float64, copy=False)
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """A vector w with |error of entry (i, j)| <= sqrt(w_i w_j) for what `accurate_columns` and `diagonal` return.
+
+        Then the error of any principal block is at most the sum of its w in the spectral norm, because
+        |x'Ex| <= (sum_i |x_i| sqrt(w_i))^2 <= sum_i w_i. Zero for matrices given explicitly. An operator over samples
+        that does not know better is taken to accumulate in its own ``dtype``.
+        """
+        samples = float(getattr(self, "n_samples", 0))
+        if samples == 0.0:
+            return np.zeros(self.size)
+        unit = float(np.finfo(self.dtype).eps)
+        return (2.0 * samples + 20.0) * unit * np.abs(self.diagonal())
+
+    def factor(self) -> NDArray[np.float64] | None:
+        """F of shape (size, r) with A = FF' up to twice `entry_errors`, where one is at hand; None otherwise."""
+        return None
 
     def to_dense(self) -> NDArray[np.float64]:
         """The whole matrix in float64, for sizes up to LARGEST_MATERIALISED.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.inputs.arrays import CheckedArray, row_blocks
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerStep, Vector
 from sparseigen.operators.dense import DenseSymmetric
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.screening import Run, Screen
 
 
 class DenseData(Operator):
@@ -21,6 +24,7 @@ class DenseData(Operator):
     """
 
     positive_semidefinite = True
+    psd_by_construction = True
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         values = data.values
@@ -37,6 +41,8 @@ class DenseData(Operator):
             if np.shares_memory(self.variables, values):
                 self.variables = self.variables.copy()
             self.variables /= self.deviations[:, None].astype(self.dtype)
+        self.screen = Screen(self.variables, np.sqrt(self.diagonal() * self.divisor))
+        self._runs: dict[int, Run] = {}
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
@@ -56,10 +62,68 @@ class DenseData(Operator):
         scores /= self.dtype.type(self.divisor)
         return kernels.row_dots(self.variables, scores)
 
+    def power_step(
+        self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
+    ) -> PowerStep:
+        """Product and truncation in one; on large data only the variables that can be chosen are read."""
+        run = self._run(indices)
+        scores = run.combined_scores(indices, weights)
+        if scores is None:
+            scores = kernels.combine_rows(self.variables, indices, weights.astype(self.dtype, copy=False))
+        wide = scores.astype(np.float64)
+        value = float(wide @ wide) / self.divisor
+        vector = scores / self.dtype.type(self.divisor)
+        found = None if nonnegative else self.screen.bounds(run, vector, cardinality)
+        if found is None:
+            product = kernels.row_dots(self.variables, vector)
+            kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
+            values, run.combined, run.values = product[kept].astype(np.float64), None, None
+            if self.screen.worthwhile:
+                run.reference = (vector.astype(np.float64), product.astype(np.float64))
+            self.screen.record(run, "full", self.size, cardinality)
+        else:
+            kind, (lower, upper) = found
+            kept, exact, run.combined, read = kernels.bounded_step(self.variables, lower, upper, vector, cardinality)
+            values = run.values = exact.astype(np.float64)
+            self.screen.record(run, kind, read, cardinality)
+        run.indices, run.previous = kept, vector.astype(np.float64)
+        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+
+    def _run(self, indices: Indices) -> Run:
+        """The memory of the run that goes on with these indices; a fresh one where another start begins.
+
+        One run a thread: two solves at once on the same operator do not see each other.
+        """
+        thread = threading.get_ident()
+        run = self._runs.get(thread)
+        if run is None or run.indices is not indices:
+            run = self._runs[thread] = Run()
+        return run
+
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
         product: Matrix = self.variables @ (self.variables[indices].T / self.dtype.type(self.divisor))
         return product
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
+        chosen = self.variables[indices].astype(np.float64, copy=False) / self.divisor
+        rows = np.empty((len(indices), self.size))  # the matrix is symmetric: rows are columns, and contiguous
+        blocks = [slice(0, self.size)] if self.dtype == np.float64 else row_blocks(self.size, self.n_samples)
+        for part in blocks:
+            rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
+        return rows.T
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Rounding of the dot products, of centring and scaling, and of the means."""
+        return gram_errors(self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
+
+    def factor(self) -> NDArray[np.float64] | None:
+        """The data themselves, when they have fewer samples than variables."""
+        if self.n_samples > self.size:
+            return None
+        scaled: NDArray[np.float64] = self.variables.astype(np.float64, copy=False) * (1.0 / np.sqrt(self.divisor))
+        return scaled
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""
@@ -85,7 +149,8 @@ class DenseData(Operator):
 
     def describe(self) -> dict[str, object]:
         """Adds the number of samples and what was done to the columns."""
-        return super().describe() | {"n_samples": self.n_samples, "center": self.center, "scale": self.scale}
+        facts = super().describe() | {"n_samples": self.n_samples, "center": self.center, "scale": self.scale}
+        return facts | {"screening": self.screen.describe()} if self.screen.worthwhile else facts
 
 
 def _one_row_a_variable(values: NDArray[np.floating], means: NDArray[np.float64] | None) -> NDArray[np.floating]:

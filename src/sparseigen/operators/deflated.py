@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparseigen.errors import StartError
+from sparseigen.inputs.arrays import row_blocks
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 
 
@@ -62,6 +63,26 @@ class LowRankUpdated(Operator):
         """The base's columns plus a rank-r block."""
         return (self.base.columns(indices) + self.left @ self._change(indices).T).astype(self.dtype, copy=False)
 
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """The base's columns plus a rank-r block, in float64."""
+        return self.base.accurate_columns(indices) + self.left @ self._change(indices).T
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Those of the base, and the rounding of r-term sums and of the final addition.
+
+        The change's error is at most (2r + 4) roundings of |L_i|'|M||L_j|, and with P the matrix absolute value of
+        |M| that is at most sqrt(|L_i|'P|L_i|) sqrt(|L_j|'P|L_j|). The final addition rounds numbers no larger than
+        the largest magnitude in their row (the matrix meant is the one stored: base, L and M as they are).
+        """
+        values, vectors = np.linalg.eigh(np.abs(self.middle))
+        absolute = (vectors * np.abs(values)) @ vectors.T
+        rows = np.abs(self.left)
+        spread = np.einsum("ij,ij->i", rows @ absolute, rows)
+        largest = np.abs(self.base.diagonal()) if self.base.psd_by_construction else _row_maxima(self.base)
+        operations = 2.0 * self.left.shape[1] + 8.0
+        own: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
+        return self.base.entry_errors() + own
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The base's submatrix plus a rank-r block."""
         block = self.base.submatrix(indices) + self._change(indices) @ self.left[indices].T
@@ -81,6 +102,15 @@ class LowRankUpdated(Operator):
     def describe(self) -> dict[str, object]:
         """What the base says, and the rank of the change."""
         return self.base.describe() | {"deflation_rank": int(self.left.shape[1])}
+
+
+def _row_maxima(operator: Operator) -> NDArray[np.float64]:
+    """The largest magnitude in each row of A, a block of columns at a time."""
+    largest = np.zeros(operator.size)
+    everything = np.arange(operator.size, dtype=np.int64)
+    for columns in row_blocks(operator.size, operator.size):
+        np.maximum(largest, np.abs(operator.accurate_columns(everything[columns])).max(axis=1), out=largest)
+    return largest
 
 
 def _updated(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *, keeps_psd: bool) -> LowRankUpdated:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sparseigen.errors import NonFiniteError
 from sparseigen.inputs.arrays import CheckedArray, non_finite_message, row_blocks
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
 
 class MappedData(Operator):
@@ -21,6 +21,7 @@ class MappedData(Operator):
     """
 
     positive_semidefinite = True
+    psd_by_construction = True
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         self.file = data.values
@@ -80,6 +81,18 @@ class MappedData(Operator):
         for block in self._blocks():
             out += block.T @ block[:, indices]
         return (out / self.divisor).astype(self.dtype, copy=False)
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """A[:, indices] in one pass, every product in float64."""
+        out = np.zeros((self.size, len(indices)))
+        for block in self._blocks():
+            accurate = block.astype(np.float64, copy=False)
+            out += accurate.T @ accurate[:, indices]
+        return out / self.divisor
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Rounding of the dot products, of centring and scaling, and of the means."""
+        return gram_errors(self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""

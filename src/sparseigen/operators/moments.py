@@ -48,3 +48,28 @@ def check_variances(variances: NDArray[np.float64]) -> NDArray[np.float64]:
     if not variances.any():
         raise ZeroMatrixError("all columns are constant: the covariance is zero, so there is nothing to find.")
     return variances
+
+
+def gram_errors(
+    diagonal: NDArray[np.float64],
+    means: NDArray[np.float64],
+    deviations: NDArray[np.float64],
+    n_samples: int,
+    divisor: int,
+    stored: np.dtype[np.floating],
+    *,
+    uncentred: bool = False,
+) -> NDArray[np.float64]:
+    """`Operator.entry_errors` of a covariance whose dot products run in float64.
+
+    Three terms: dot products of length n, means and deviations of relative error (2n + 20) roundings; centring and
+    scaling rounded to the stored type, twice a factor; and means that are off by n roundings, which adds a rank-one
+    matrix of the second order. With ``uncentred`` products of uncentred numbers are subtracted from each other, so
+    the first term is relative to the uncentred squares.
+    """
+    unit, storage = 2.0**-53, float(np.finfo(stored).eps) / 2.0
+    per_sample = n_samples / divisor
+    squares = diagonal + (4.0 * per_sample * (means / deviations) ** 2 if uncentred else 0.0)
+    shift = n_samples * unit * (np.abs(means) / deviations + np.sqrt(diagonal))
+    errors: NDArray[np.float64] = 2.0 * (2.0 * n_samples + 20.0) * unit * squares + 8.0 * storage * diagonal
+    return errors + 2.0 * per_sample * shift**2 + n_samples * 2.0**-1060  # the last: underflow

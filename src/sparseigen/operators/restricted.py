@@ -16,6 +16,7 @@ class RestrictedOperator(Operator):
         self.size, self.dtype = len(candidates), base.dtype
         self.names = None if base.names is None else tuple(base.names[i] for i in candidates)
         self.positive_semidefinite = base.positive_semidefinite or None
+        self.psd_by_construction = base.psd_by_construction
 
     def _diagonal(self) -> NDArray[np.float64]:
         return self.base.diagonal()[self.candidates]
@@ -33,6 +34,19 @@ class RestrictedOperator(Operator):
         """The base's columns, read at the candidates."""
         columns: Matrix = self.base.columns(self.candidates[indices])[self.candidates]
         return columns
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """The base's columns, read at the candidates."""
+        return self.base.accurate_columns(self.candidates[indices])[self.candidates]
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Those of the candidates."""
+        return self.base.entry_errors()[self.candidates]
+
+    def factor(self) -> NDArray[np.float64] | None:
+        """The candidates' rows of the base's factor."""
+        factor = self.base.factor()
+        return None if factor is None else factor[self.candidates]
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The base's submatrix."""

@@ -36,6 +36,17 @@ class ShiftedOperator(Operator):
         columns[indices, np.arange(len(indices))] += self.shift
         return columns.astype(self.dtype, copy=False)
 
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """The base's columns with the shift on the diagonal."""
+        columns = self.sign * self.base.accurate_columns(indices)
+        columns[indices, np.arange(len(indices))] += self.shift
+        return columns
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Those of the base, and one rounding of the shifted diagonal."""
+        errors = abs(self.sign) * self.base.entry_errors()
+        return errors + (2.0**-52 * np.abs(self.diagonal()) if self.shift != 0.0 else 0.0)
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The base's submatrix with the shift on the diagonal."""
         block: NDArray[np.float64] = self.sign * self.base.submatrix(indices)

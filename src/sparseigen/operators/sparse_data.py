@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.inputs.arrays import CheckedArray, row_blocks
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
 
 class SparseData(Operator):
@@ -19,6 +19,7 @@ class SparseData(Operator):
     """
 
     positive_semidefinite = True
+    psd_by_construction = True
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         by_column = data.values.tocsc()
@@ -31,7 +32,8 @@ class SparseData(Operator):
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
-        sums = np.asarray(self.variables.sum(axis=1, dtype=np.float64)).ravel()
+        # Added up in float64: scipy's own sum rounds float32 data to float32 on the way.
+        sums = np.asarray(self.variables.astype(np.float64).sum(axis=1)).ravel()
         self.means = sums / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
         variances = check_variances(self._variances())
@@ -81,11 +83,20 @@ class SparseData(Operator):
 
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices]; only the k chosen variables are ever dense, a block of samples at a time."""
+        return self.accurate_columns(indices).astype(self.dtype, copy=False)
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """The same in float64."""
         out = np.zeros((self.size, len(indices)))
         for samples in row_blocks(self.n_samples, len(indices)):
             block = self._centred(indices, samples)
             out += self.variables[:, samples] @ block.T - self.means[:, None] * block.sum(axis=1)
-        return (out / (self.divisor * self.deviations[:, None])).astype(self.dtype, copy=False)
+        return np.asarray(out / (self.divisor * self.deviations[:, None]))
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Rounding of dot products with uncentred columns, of scaling, and of the means."""
+        moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor)
+        return gram_errors(*moments, np.dtype(np.float64), uncentred=True)
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64 over blocks of samples."""

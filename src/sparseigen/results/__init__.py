@@ -2,5 +2,7 @@
 
 from sparseigen.results.certificate import Certificate
 from sparseigen.results.eigenvector import SparseEigResult, StopReason
+from sparseigen.results.path import SparsePath
+from sparseigen.results.verification import Verification
 
-__all__ = ["Certificate", "SparseEigResult", "StopReason"]
+__all__ = ["Certificate", "SparseEigResult", "SparsePath", "StopReason", "Verification"]

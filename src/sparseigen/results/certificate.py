@@ -22,18 +22,22 @@ class Certificate:
         The bound that gave the proven end.
     tolerance : float
         ``optimal`` means a relative gap of at most this much.
+    scale : float
+        The size of the matrix's entries. When both ends are below a billionth of it, gaps are relative to that: an
+        optimum of zero has no relative precision of its own.
     """
 
     lower_bound: float
     upper_bound: float
     method: str
     tolerance: float = 1e-6
+    scale: float = 0.0
 
     @property
     def relative_gap(self) -> float:
         """How far the answer can be from the optimum, as a share of the larger end (0 when both are 0)."""
         width = self.upper_bound - self.lower_bound
-        scale = max(abs(self.lower_bound), abs(self.upper_bound))
+        scale = max(abs(self.lower_bound), abs(self.upper_bound), 1e-9 * self.scale)
         return max(0.0, width) / scale if scale > 0.0 else 0.0
 
     @property

@@ -8,10 +8,54 @@ from __future__ import annotations
 
 from sparseigen.errors import OptionError, UnsupportedOperatorError, one_of
 from sparseigen.operators.contract import Operator
+from sparseigen.solvers.elastic_net import solve_elastic_net, solve_elastic_net_block
+from sparseigen.solvers.elimination import solve_elimination
+from sparseigen.solvers.generalized_power import (
+    solve_gpower_l0,
+    solve_gpower_l0_block,
+    solve_gpower_l1,
+    solve_gpower_l1_block,
+)
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SolverSpec, SparseVector
+from sparseigen.solvers.leading_loadings import solve_pca, solve_threshold
+from sparseigen.solvers.path_greedy import solve_path_greedy
+from sparseigen.solvers.semidefinite_dual import solve_semidefinite
+from sparseigen.solvers.svd_thresholding import solve_svd_thresholding
 from sparseigen.solvers.truncated_power import solve_truncated_power
 
 SOLVERS: dict[str, SolverSpec] = {
+    "backward": SolverSpec(solve_elimination, needs=("to_dense",)),
+    "dspca": SolverSpec(solve_semidefinite, needs=("to_dense",), parameters=("step",)),
+    "gpower-l0": SolverSpec(
+        solve_gpower_l0,
+        needs=("apply_support", "block_apply", "submatrix"),
+        needs_psd=True,
+        parameters=("gamma", "relative", "weights"),
+        solve_block=solve_gpower_l0_block,
+    ),
+    "gpower-l1": SolverSpec(
+        solve_gpower_l1,
+        needs=("apply_support", "block_apply", "submatrix"),
+        needs_psd=True,
+        parameters=("gamma", "relative", "weights"),
+        solve_block=solve_gpower_l1_block,
+    ),
+    "pathspca": SolverSpec(solve_path_greedy, needs=("columns",), parameters=("greedy",)),
+    "pca": SolverSpec(solve_pca, needs=("block_apply", "submatrix")),
+    "rsvd": SolverSpec(
+        solve_svd_thresholding,
+        needs=("apply_support", "block_apply"),
+        needs_psd=True,
+        parameters=("penalty", "thresholding"),
+    ),
+    "spca": SolverSpec(
+        solve_elastic_net,
+        needs=("apply_support", "columns"),
+        needs_psd=True,
+        parameters=("penalty", "ridge"),
+        solve_block=solve_elastic_net_block,
+    ),
+    "threshold": SolverSpec(solve_threshold, needs=("block_apply", "submatrix")),
     "tpower": SolverSpec(solve_truncated_power, supports_nonnegative=True),
 }
 
@@ -37,4 +81,26 @@ def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> So
     return spec
 
 
-__all__ = ["SOLVERS", "SolverOptions", "SolverOutcome", "SolverSpec", "SparseVector", "check_solver"]
+def check_definite(method: str, operator: Operator) -> None:
+    """Refuse a matrix seen to be indefinite where the method is defined for covariances only."""
+    if not SOLVERS[method].needs_psd or operator.positive_semidefinite:
+        return
+    diagonal = operator.diagonal()
+    if operator.positive_semidefinite is False or float(diagonal.min()) < -1e-10 * float(abs(diagonal).max()):
+        able = sorted(name for name, other in SOLVERS.items() if not other.needs_psd)
+        message = (
+            f"method={method!r} is defined for covariance (positive semidefinite) matrices only, and this matrix is "
+            f"indefinite. Methods for every symmetric matrix: {', '.join(able)}."
+        )
+        raise UnsupportedOperatorError(message)
+
+
+__all__ = [
+    "SOLVERS",
+    "SolverOptions",
+    "SolverOutcome",
+    "SolverSpec",
+    "SparseVector",
+    "check_definite",
+    "check_solver",
+]

@@ -52,6 +52,14 @@ class Progress:
         if self.on_iteration is not None:
             self.on_iteration(self.iterations, vector.spread(self.size), self.value_of(value))
 
+    def report_bracket(self, vector: SparseVector, lower: float, upper: float) -> None:
+        """One more node of an exact search; a callback with a method ``on_bracket`` hears (iterations, low, high)."""
+        self.report(vector, lower)
+        on_bracket = getattr(self.on_iteration, "on_bracket", None)
+        if on_bracket is not None:
+            low, high = sorted((self.value_of(lower), self.value_of(upper)))
+            on_bracket(self.iterations, low, high)
+
 
 @dataclass(frozen=True)
 class SolverOptions:
@@ -68,9 +76,24 @@ class SolverOptions:
     extra: dict[str, Any] = field(default_factory=dict)
     """Parameters of one method alone (for example ``gamma``), by name."""
 
-    def stalled(self, value: float, previous: float) -> bool:
-        """The paper's stop rule: the objective moved by no more than the tolerance."""
-        return abs(value - previous) <= max(self.atol, self.rtol * abs(value))
+    def stalled(self, value: float, previous: float, *, resolution: float = 0.0) -> bool:
+        """The paper's stop rule: the objective moved by no more than the tolerance.
+
+        ``resolution`` is the relative rounding of the products: smaller changes are noise, whatever was asked for.
+        """
+        return abs(value - previous) <= max(self.atol, max(self.rtol, resolution) * abs(value))
+
+
+@dataclass(frozen=True)
+class Proven:
+    """An upper bound on the optimum that a solver proved on its way, rounding included, and how.
+
+    ``scale`` is the size of the matrix's entries.
+    """
+
+    upper_bound: float
+    method: str
+    scale: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -83,9 +106,11 @@ class SolverOutcome:
     n_iterations: int
     history: list[float]
     settings: dict[str, Any] = field(default_factory=dict)
+    proven: Proven | None = None
 
 
 Solver = Callable[[Operator, int, SolverOptions], SolverOutcome]
+BlockSolver = Callable[[Operator, list[int], SolverOptions], list[SolverOutcome]]
 
 
 @dataclass(frozen=True)
@@ -99,3 +124,5 @@ class SolverSpec:
     """Whether the method is defined for covariance (positive semidefinite) matrices only."""
     parameters: tuple[str, ...] = ()
     """Names of the method's own parameters."""
+    solve_block: BlockSolver | None = None
+    """For methods that can find several components at once: the same, with one cardinality a component."""

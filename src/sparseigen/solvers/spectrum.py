@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen.operators.contract import Operator
 
 LARGEST_DENSE = 512
+LARGEST_DECOMPOSED = 200
+"""Up to this size leading eigenvectors come from a full decomposition."""
 
 
 def lower_end(operator: Operator) -> float:
@@ -24,3 +27,29 @@ def lower_end(operator: Operator) -> float:
     except ArpackNoConvergence:  # a longer run is not worth it: the norm of the matrix is a safe shift
         value = -float(np.linalg.norm(operator.apply(start)) / np.linalg.norm(start)) * 2.0
     return value - 1e-3 * abs(value)
+
+
+def leading_eigenvector(operator: Operator) -> NDArray[np.float64]:
+    """The eigenvector of the largest eigenvalue."""
+    vector: NDArray[np.float64] = leading_eigenvectors(operator, 1)[:, 0]
+    return vector
+
+
+def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
+    """Eigenvectors of the largest eigenvalues, one a column, largest first.
+
+    LAPACK where the matrix is small, Lanczos from products above.
+    """
+    size = operator.size
+    if size <= LARGEST_DECOMPOSED or count >= size - 1:
+        vectors = np.linalg.eigh(operator.to_dense())[1]
+        return np.ascontiguousarray(vectors[:, ::-1][:, :count])
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    product = LinearOperator((size, size), matvec=lambda v: operator.apply(v.ravel()).astype(float), dtype=float)
+    start = np.sqrt(np.abs(operator.diagonal())) + np.sin(np.arange(size))  # generic and reproducible
+    try:
+        _, vectors = eigsh(product, k=count, which="LA", v0=start, tol=1e-10)
+    except ArpackNoConvergence as error:
+        vectors = error.eigenvectors if error.eigenvectors.shape[1] == count else np.eye(size, count)
+    return np.ascontiguousarray(np.linalg.qr(vectors[:, ::-1])[0])

@@ -118,6 +118,7 @@ def iterate(
     product = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=nonnegative)
     value = product.quadratic_form
     history = [value - shift]
+    resolution = 4.0 * float(np.finfo(np.float32).eps) if operator.dtype == np.float32 else 0.0
     reason, iteration = StopReason.ITERATION_LIMIT, 0
     for iteration in range(1, options.max_iterations + 1):
         length = float(np.linalg.norm(product.values))
@@ -132,7 +133,7 @@ def iterate(
             _check_curvature(operator, previous, value, length)
         history.append(value - shift)
         options.progress.report(vector, value - shift)
-        if options.stalled(value, previous) or (until_support_repeats and repeated):
+        if options.stalled(value, previous, resolution=resolution) or (until_support_repeats and repeated):
             reason = StopReason.VALUE_STALLED
             break
     return Run(label, _within(vector, cardinality), value - shift, reason, iteration, history)

@@ -1,0 +1,1 @@
+"""Gaps and seconds of the bounds at every effort, and of the exact method, on the instances with known answers."""

@@ -1,0 +1,1 @@
+"""Sparse PCA against the paper's tables and against other packages: `python -m benchmarks.pca`."""

@@ -1,0 +1,22 @@
+// Kernels behind the proven bounds. Each has its NumPy twin in kernels/numpy_bounds.py.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace sparseigen {
+
+// For every row f of a block of a symmetric matrix (row f belongs to variable own[f]):
+//   sums[f]  = sum of the `count` largest |block[f, j]| * weights[j] over j != own[f]
+//   least[f] = the smallest of those (0 when count is 0)
+void top_row_sums(const double* block, std::size_t n_rows, std::size_t width, const std::int64_t* own,
+                  const double* weights, std::size_t count, double* sums, double* least);
+
+// One pass of the scaled bound at a node of the search. `members` are the variables still in play, the first
+// n_inside of them fixed in. A support takes all inside ones and `picks` of the others. For every member i
+//   sums[i]  = sum over the other inside members j and over the largest of the free ones of |A_ij| weights[j]
+//   least[i] = the smallest free product used (0 when none is)
+// where a free row takes picks - 1 other free ones and an inside row takes picks. All indices count within members.
+void node_row_sums(const double* matrix, std::size_t size, const std::int64_t* members, std::size_t n_members,
+                   std::size_t n_inside, std::size_t picks, const double* weights, double* sums, double* least);
+
+}  // namespace sparseigen

@@ -1,0 +1,65 @@
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+
+#include "screening.hpp"
+
+namespace nb = nanobind;
+using namespace sparseigen;
+
+namespace {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Codes = nb::ndarray<const std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using CodesOutput = nb::ndarray<std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void expect(bool condition, const char* message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+template <class T>
+void bind_for(nb::module_& m) {
+    m.def("shadow_codes", [](Matrix<T> rows, CodesOutput codes, Output<double> scales, Output<double> errors,
+                             Output<double> norms) {
+        const std::size_t count = rows.shape(0);
+        expect(codes.shape(0) == count && codes.shape(1) == rows.shape(1), "codes have the wrong shape");
+        expect(scales.shape(0) == count && errors.shape(0) == count && norms.shape(0) == count, "lengths do not match");
+        nb::gil_scoped_release release;
+        shadow_codes<T>(rows.data(), count, rows.shape(1), codes.data(), scales.data(), errors.data(), norms.data());
+    });
+    m.def("bounded_step", [](Matrix<T> rows, Vector<double> lower, Vector<double> upper, Vector<T> vector,
+                             Output<std::int64_t> indices, Output<T> values, Output<T> combined) {
+        const std::size_t count = rows.shape(0), width = rows.shape(1);
+        expect(lower.shape(0) == count && upper.shape(0) == count, "bounds have the wrong length");
+        expect(vector.shape(0) == width && combined.shape(0) == width, "vectors have the wrong length");
+        expect(indices.shape(0) == values.shape(0) && indices.shape(0) >= 1 && indices.shape(0) <= count,
+               "between 1 and all rows can be asked for");
+        nb::gil_scoped_release release;
+        return bounded_step<T>(rows.data(), count, width, lower.data(), upper.data(), vector.data(), indices.shape(0),
+                               indices.data(), values.data(), combined.data());
+    });
+}
+
+}  // namespace
+
+void bind_screening(nb::module_& m) {
+    bind_for<double>(m);
+    bind_for<float>(m);
+    m.def("shadow_bounds", [](Codes codes, Vector<double> scales, Vector<double> errors, Vector<double> norms,
+                              Vector<double> vector, double slack, Output<double> lower, Output<double> upper) {
+        const std::size_t count = codes.shape(0);
+        expect(vector.shape(0) == codes.shape(1), "vector has the wrong length");
+        expect(scales.shape(0) == count && errors.shape(0) == count && norms.shape(0) == count &&
+                   lower.shape(0) == count && upper.shape(0) == count,
+               "lengths do not match");
+        nb::gil_scoped_release release;
+        shadow_bounds(codes.data(), scales.data(), errors.data(), norms.data(), count, codes.shape(1), vector.data(),
+                      slack, lower.data(), upper.data());
+    });
+}

@@ -1,0 +1,286 @@
+"""The dual of the penalised problem: bounds from a factor A = FF' with rows f_i.
+
+For a support S, lambda_max(A_SS) = max over unit q of sum_{i in S} (f_i'q)^2. For any vectors z_i,
+
+    (f_i'q)^2 <= q' z_i z_i' q + rho_i,   rho_i = largest eigenvalue of f_i f_i' - z_i z_i' (never negative),
+
+so lambda_max(A_SS) <= lambda_max(sum_i z_i z_i') + sum of the k largest rho_i. Every choice of the z_i proves a bound;
+what is left is to choose them well. `support_points` is the closed form of d'Aspremont, Bach and El Ghaoui for a given
+answer, exact on strongly structured data; `ascend` solves their semidefinite relaxation
+
+    max over X >= 0, trace X = 1 of sum_i (positive eigenvalue of X^1/2 (f_i f_i' - rho I) X^1/2) + k rho
+
+by matrix exponentiated gradient steps, each of which hands over dual points z_i for free. The matrices are r x r with
+r = rank of A, never p x p.
+
+A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparseigen.certificates.factor import Factor, factorise
+from sparseigen.certificates.problem import BoundProblem, Numbers
+from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
+from sparseigen.certificates.spectral import largest_eigenvalue_bound
+
+MOST_WORK = 2.5e9
+"""Operations `default` may spend on the ascent, whatever k is."""
+SHORT_STEP, LONG_STEP = 3.0, 6.0
+"""Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
+MOST_STEPS = 400
+GOLDEN = 0.6180339887498949
+HOPELESS = 1.5
+"""A closed form this many times above the best bound is not searched for a better penalty."""
+LARGEST_STEP = 1.0e8
+"""Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this."""
+NEIGHBOURS_FROM = 64
+"""Smallest cardinality for which neighbouring ones are tried in closed form: below, the ascent costs less."""
+
+
+def dual_value(factor: Factor, points: Numbers, cardinality: int, *, hopeless_above: float = np.inf) -> float:
+    """The proven bound that the dual points give, rounding included.
+
+    rho_i is the larger root of t^2 - (|f|^2 - |z|^2) t - |f|^2 |z_perp|^2 with z_perp the part of z orthogonal to f;
+    it grows with both coefficients, so both are raised past their errors first.
+    """
+    rows, rank = factor.rows, factor.rows.shape[1]
+    error = 2.0 * gamma(rank + 8)
+    squares = np.einsum("ij,ij->i", rows, rows)
+    sizes = np.einsum("ij,ij->i", points, points)
+    minus, plus = rows - points, rows + points
+    difference = np.einsum("ij,ij->i", minus, plus)
+    spread = np.sqrt(np.einsum("ij,ij->i", minus, minus) * np.einsum("ij,ij->i", plus, plus))
+    difference += error * spread
+    share = np.einsum("ij,ij->i", rows, points) / np.maximum(squares, TINY)
+    across = np.linalg.norm(points - share[:, None] * rows, axis=1)
+    # A wrong share only makes the computed part longer, except by its own rounding: z and f times a few roundings.
+    across = across * (1.0 + error) + 4.0 * UNIT * (np.sqrt(sizes) + np.abs(share) * np.sqrt(squares))
+    product = squares * (1.0 + error) * across**2
+    root = np.sqrt(difference**2 + 4.0 * product)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        below = np.where(root - difference > 0.0, 2.0 * product / (root - difference), 0.0)
+    remainders = np.where(difference >= 0.0, 0.5 * (difference + root), below) * (1.0 + 16.0 * UNIT)
+    remainders += 1e-140  # squares that underflowed
+    gram = points.T @ points
+    # The Gram matrix's own rounding: p-term sums, at most that share of its trace in the spectral norm.
+    slack = 2.0 * gamma(len(rows)) * float(sizes.sum()) + TINY
+    total = sum_of_largest(remainders, cardinality)
+    penalty = total * (1.0 + 2.0 * gamma(cardinality)) + factor.rest + slack
+    top = largest_eigenvalue_bound(gram, hopeless_above=hopeless_above - penalty)
+    return (top + penalty) * (1.0 + 8.0 * UNIT)
+
+
+def support_points(rows: Numbers, direction: Numbers, penalty: float) -> Numbers:
+    """The closed-form dual points for a unit direction q and a penalty rho.
+
+    Where c_i = (f_i'q)^2 > rho: z_i = (f_i (f_i'q) - rho q) / sqrt(c_i - rho). Elsewhere z_i is a multiple of the part
+    of f_i orthogonal to q, with |z_i|^2 = rho (|f_i|^2 - rho) / (rho - c_i), or zero when |f_i|^2 <= rho.
+    """
+    along = rows @ direction
+    shares, squares = along**2, np.einsum("ij,ij->i", rows, rows)
+    points = np.zeros_like(rows)
+    inside = shares > penalty
+    points[inside] = along[inside, None] * rows[inside] - penalty * direction
+    points[inside] /= np.sqrt(shares[inside] - penalty)[:, None]
+    outside = ~inside & (squares > penalty)
+    across = rows[outside] - along[outside, None] * direction
+    lengths = np.maximum(np.linalg.norm(across, axis=1), TINY)
+    room = np.maximum(penalty - shares[outside], 1e-30)  # a share equal to the penalty leaves no room: a useless bound
+    wanted = np.sqrt(penalty * (squares[outside] - penalty) / room)
+    points[outside] = across * (wanted / lengths)[:, None]
+    return points
+
+
+def closed_forms(
+    rows: Numbers, direction: Numbers, cardinality: int, promised: float
+) -> Iterator[tuple[Numbers, float]]:
+    """Closed-form dual points worth trying against the bound promised so far, with what they prove up to rounding.
+
+    A penalty has optimal supports of its own cardinality, and its bound holds for every k. Where the optimal values
+    are not concave in k, the best bound for k comes from a neighbouring cardinality; so the answer's own direction is
+    tried, and the directions that a few neighbouring penalties lead to.
+    """
+    shares = np.sort((rows @ direction) ** 2)[::-1]
+    yield _best_penalty(rows, direction, cardinality, cardinality, promised)
+    if cardinality < NEIGHBOURS_FROM:
+        return
+    seen = {cardinality}
+    for offset in (-8, -3, -1, 1, 3, 8):
+        count = min(max(cardinality + offset, 1), len(rows) - 1)
+        reached = _penalised_fixed_point(rows, direction, _middle(shares, count))
+        own = int(((rows @ reached) ** 2 > _middle(shares, count)).sum())
+        if own in seen or not 0 < own < len(rows):
+            continue
+        seen.add(own)
+        yield _best_penalty(rows, reached, own, cardinality, promised)
+
+
+def _penalised_fixed_point(rows: Numbers, direction: Numbers, penalty: float) -> Numbers:
+    """Power steps on the variables whose share exceeds the penalty, until the set repeats."""
+    previous = np.zeros(len(rows), dtype=bool)
+    for _ in range(50):
+        along = rows @ direction
+        inside = along**2 > penalty
+        if not inside.any() or np.array_equal(inside, previous):
+            break
+        previous = inside
+        _, _, right = np.linalg.svd(rows[inside], full_matrices=False)
+        direction = right[0]
+    return direction
+
+
+def _best_penalty(
+    rows: Numbers, direction: Numbers, own: int, cardinality: int, promised: float
+) -> tuple[Numbers, float]:
+    """The closed form at the best penalty between the last share inside and the first outside (golden section)."""
+    shares = np.sort((rows @ direction) ** 2)[::-1]
+    low, width = float(shares[own]), float(shares[own - 1] - shares[own])
+
+    def at(position: float) -> tuple[float, Numbers]:
+        penalty = low + position * width
+        points = support_points(rows, direction, penalty)
+        return float(np.linalg.eigvalsh(points.T @ points)[-1]) + cardinality * penalty, points
+
+    left, right = 0.0, 1.0
+    inner, outer = (at(1.0 - GOLDEN), at(GOLDEN))
+    hopeless = min(inner[0], outer[0]) > HOPELESS * promised
+    for _ in range(0 if hopeless else 7):
+        if inner[0] <= outer[0]:
+            right, outer = left + GOLDEN * (right - left), inner
+            inner = at(right - GOLDEN * (right - left))
+        else:
+            left, inner = right - GOLDEN * (right - left), outer
+            outer = at(left + GOLDEN * (right - left))
+    bound, points = min(inner, outer, key=lambda item: item[0])
+    return points, bound
+
+
+@dataclass(frozen=True)
+class AscentStep:
+    """One step of the ascent.
+
+    ``points`` are its dual points, ``bound`` what they prove up to rounding, and no later step can prove less than
+    ``limit`` (unless the penalty has to move by more than its own size).
+    """
+
+    points: Numbers
+    bound: float
+    limit: float
+
+
+def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) -> Iterator[AscentStep]:
+    """Matrix exponentiated gradient ascent on the relaxation, the penalty following the wanted cardinality.
+
+    With X = U diag(s) U' and h = F U, the positive eigenvalue t_i of X^1/2 (f_i f_i' - rho I) X^1/2 solves
+    sum_j h_ij^2 s_j / (t + rho s_j) = 1, and the dual point is z_ij ~ h_ij / (t_i + rho s_j) in the basis U. The
+    relaxation is convex in rho with slope k - (sum of memberships), which gives the limit.
+    """
+    rank = rows.shape[1]
+    low = np.log(0.1 / rank)
+    logarithm = low * np.eye(rank) + (np.log(0.9) - low) * np.outer(direction, direction)
+    length = SHORT_STEP if 4 * cardinality < len(rows) else LONG_STEP
+    roots = np.zeros(len(rows))
+    for floor in itertools.chain(range(8, 35), itertools.repeat(35)):
+        # The floor keeps early iterates well conditioned: near rank one the dual points jump from step to step.
+        values, basis = np.linalg.eigh(logarithm)
+        values = np.maximum(values - values[-1], -float(floor))
+        weights = np.exp(values)
+        weights /= weights.sum()
+        rotated = rows @ basis
+        points, members = _dual_points(rotated, weights, penalty, roots)
+        gradient = points.T @ points
+        top = max(float(np.linalg.eigvalsh(gradient)[-1]), TINY)
+        relaxed = float(roots.sum()) + cardinality * penalty
+        limit = relaxed - abs(cardinality - members) * penalty
+        yield AscentStep(points @ basis.T, top + cardinality * penalty, limit)
+        logarithm = (basis * values) @ basis.T + (length / top) * (basis @ gradient @ basis.T)
+        penalty *= float(np.clip(members / cardinality, 0.25, 4.0)) ** 0.5
+
+
+def _dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots: Numbers) -> tuple[Numbers, float]:
+    """The dual points in the basis of X, and the sum of memberships; ``roots`` goes in as a guess and out solved."""
+    points = np.zeros_like(rotated)
+    squares = rotated**2
+    lengths = squares.sum(axis=1)
+    active = np.flatnonzero(lengths > penalty)
+    roots[lengths <= penalty] = 0.0
+    if active.size == 0:
+        return points, 0.0
+    mass, scaled = squares[active] * weights, penalty * weights
+    found = np.maximum(roots[active], mass.sum(axis=1) - penalty * weights.max())
+    found = np.maximum(found, 1e-12 * lengths[active])
+    for _ in range(40):  # Newton on 1 / f, concave and increasing in the root: monotone from the second step on
+        inverse = 1.0 / (found[:, None] + scaled)
+        spread = mass * inverse
+        total = spread.sum(axis=1)
+        spread *= inverse
+        slope = spread.sum(axis=1)
+        step = (total - 1.0) * total / slope
+        following = np.maximum(found + step, 0.01 * found)
+        converged = float(np.abs(following / found - 1.0).max()) < 1e-7
+        found = following
+        if converged:
+            break
+    roots[active] = found
+    points[active] = np.sqrt(found / slope)[:, None] * rotated[active] * inverse
+    return points, float(((spread @ weights) / slope).sum())
+
+
+def penalised_bound(problem: BoundProblem) -> float:
+    """The best bound over the closed form and as many steps of the ascent as `default` affords."""
+    factor = factorise(problem)
+    if factor is None:
+        return np.inf
+    size, rank = factor.rows.shape
+    per_step = 6.0 * size * rank**2 + 40.0 * rank**3 + 300.0 * size * rank
+    # The number of steps follows the cost of finding the answer, which grows with k.
+    steps = int(min(4 + problem.cardinality // 5, 64, MOST_WORK / per_step))
+    if problem.dense is None and per_step > LARGEST_STEP:
+        steps = -1
+    return _best_dual(problem, factor, steps)
+
+
+def converged_penalised_bound(problem: BoundProblem) -> float:
+    """The same with the ascent carried to its end, or to the end of the time allowed."""
+    factor = factorise(problem)
+    return np.inf if factor is None else _best_dual(problem, factor, MOST_STEPS)
+
+
+def _best_dual(problem: BoundProblem, factor: Factor, steps: int) -> float:
+    cardinality, rows = problem.cardinality, factor.rows
+    if cardinality == problem.size:
+        return dual_value(factor, rows, cardinality, hopeless_above=problem.best)
+    direction = _direction(problem, rows)
+    penalty = max(_middle(np.sort((rows @ direction) ** 2)[::-1], cardinality), 1e-9)
+    kept, promised = None, problem.best
+    for points, bound in closed_forms(rows, direction, cardinality, problem.best):
+        if bound < promised:
+            kept, promised = points, bound
+    for done, step in enumerate(ascend(rows, direction, penalty, cardinality) if steps >= 0 else ()):
+        if step.bound < promised:
+            kept, promised = step.points, step.bound
+        closed = promised - problem.achieved <= problem.target_gap * abs(promised)
+        hopeless = done > 1 and step.limit > promised * (1.0 - 1e-7)
+        if done >= steps or closed or hopeless or problem.out_of_time:
+            break
+    return np.inf if kept is None else dual_value(factor, kept, cardinality)
+
+
+def _middle(shares: Numbers, count: int) -> float:
+    return 0.5 * float(shares[count - 1] + shares[count])
+
+
+def _direction(problem: BoundProblem, rows: Numbers) -> Numbers:
+    """F'x for the answer found, or the leading direction of the factor."""
+    if problem.vector is not None:
+        direction = problem.vector.weights @ rows[problem.vector.indices]
+        length = float(np.linalg.norm(direction))
+        if length > 0.0:
+            return np.asarray(direction / length)
+    return np.asarray(np.linalg.eigh(rows.T @ rows)[1][:, -1])

@@ -1,0 +1,143 @@
+"""What a bound sees: the matrix scaled to entries of size about one, the answer found, and the margins.
+
+Scaling by a power of two is exact and keeps every later product away from overflow and underflow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.certificates.rounding import ZERO, raised_sum, sum_of_largest
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator
+from sparseigen.operators.shifted import ShiftedOperator
+from sparseigen.solvers.interface import SparseVector
+
+Numbers = NDArray[np.float64]
+
+BLOCK_ENTRIES = 1 << 22
+LARGEST_EXPONENT = 400
+"""Matrices with entries beyond 2 ** +-400 are searched in scaled form: solvers form squares and their sums."""
+
+
+@dataclass
+class BoundProblem:
+    """An operator and a cardinality, with the answer found and the smallest upper bound so far.
+
+    All numbers that bounds compute with (`diagonal`, `blocks`, `dense`, `achieved`, `best`) are those of the matrix
+    times 2 ** -exponent; `unscaled` turns a bound back.
+    """
+
+    operator: Operator
+    cardinality: int
+    vector: SparseVector | None = None
+    achieved: float = -np.inf
+    best: float = np.inf
+    deadline: float = np.inf
+    target_gap: float = 5e-7
+    exponent: int = field(init=False)
+    dense: Numbers | None = field(init=False)
+    """The scaled matrix, or None where it is too large to be held."""
+
+    def __post_init__(self) -> None:
+        self.dense = self._formed()
+        largest = float(np.abs(self.operator.diagonal()).max())
+        if self.dense is not None:
+            largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
+        elif not self.operator.psd_by_construction:  # off the diagonal nothing is known yet
+            largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._raw_blocks()))
+        self.exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
+        if self.dense is not None:
+            self._scale_in_place(self.dense)
+        self.achieved = self.scaled(self.achieved)
+
+    @property
+    def size(self) -> int:
+        """Number of variables."""
+        return self.operator.size
+
+    @cached_property
+    def diagonal(self) -> Numbers:
+        """The scaled diagonal."""
+        return np.ldexp(self.operator.diagonal(), -self.exponent)
+
+    @cached_property
+    def entry_errors(self) -> Numbers:
+        """The operator's own, scaled."""
+        return np.ldexp(self.operator.entry_errors(), -self.exponent)
+
+    @cached_property
+    def margin(self) -> float:
+        """What the entries' own rounding errors can add to the eigenvalue of any k x k block."""
+        return raised_sum(sum_of_largest(self.entry_errors, self.cardinality), self.cardinality)
+
+    def _formed(self) -> Numbers | None:
+        """The matrix before scaling, where it is small enough to be held."""
+        if self.size > LARGEST_MATERIALISED:
+            return None
+        matrix = np.empty((self.size, self.size))
+        for own, rows in self._raw_blocks():
+            matrix[own[0] : own[-1] + 1] = rows
+        return matrix
+
+    def blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
+        """Rows of the scaled matrix, a block at a time, with the variables they belong to."""
+        if self.dense is not None:
+            chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
+            yield chosen, self.dense if wanted is None else self.dense[wanted]
+            return
+        for own, rows in self._raw_blocks(wanted):
+            if abs(self.exponent) < LARGEST_EXPONENT:
+                yield own, np.ascontiguousarray(np.multiply(rows, float(np.ldexp(1.0, -self.exponent))))
+            else:
+                block = np.array(rows, order="C")
+                self._scale_in_place(block)
+                yield own, block
+
+    def _scale_in_place(self, block: Numbers) -> None:
+        half = -self.exponent // 2  # in two factors: one alone may leave the range
+        for power in (half, -self.exponent - half):
+            if power:
+                np.multiply(block, float(np.ldexp(1.0, power)), out=block)
+
+    def _raw_blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
+        chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
+        step = max(1, BLOCK_ENTRIES // self.size)
+        for begin in range(0, len(chosen), step):
+            own = chosen[begin : begin + step]
+            yield own, self.operator.accurate_columns(own).T
+
+    def searchable(self) -> Operator:
+        """The operator, or a scaled one where its entries are so large or small that squares leave the range."""
+        if abs(self.exponent) < LARGEST_EXPONENT:
+            return self.operator
+        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, -self.exponent)))
+
+    def scaled(self, value: float) -> float:
+        """A number of the caller's matrix, scaled like the entries (for comparisons only)."""
+        return float(np.ldexp(value, -self.exponent))
+
+    def unscaled(self, bound: float) -> float:
+        """An upper bound for the scaled matrix as one for the caller's matrix."""
+        value = float(np.ldexp(bound, self.exponent))
+        return value if np.isinf(value) else float(np.nextafter(value, np.inf))
+
+    @property
+    def scale(self) -> float:
+        """The size of the matrix's largest entry."""
+        return float(np.ldexp(1.0, self.exponent))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the best bound meets the answer found, so that no other bound is worth its time."""
+        return self.best - self.achieved <= self.target_gap * max(abs(self.best), ZERO)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time allowed is over."""
+        return time.perf_counter() > self.deadline

@@ -1,0 +1,99 @@
+"""Eigenvalue bounds proven by a Cholesky factorisation, never by an eigenvalue routine's word.
+
+If the floating-point Cholesky factorisation of a symmetric B runs to its end, then B + E is positive semidefinite
+for some E with |E_ij| <= g / (1 - g) sqrt(B_ii B_jj), g = (n + 1) u / (1 - (n + 1) u); hence lambda_min(B) is at
+least -g / (1 - g) trace(B). The order of summation does not matter.
+
+S. M. Rump, "Verification of positive definiteness", BIT 46 (2006), 433-452.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparseigen.certificates.problem import BoundProblem, Numbers
+from sparseigen.certificates.rounding import TINY, UNIT, gamma
+from sparseigen.operators.contract import LARGEST_MATERIALISED
+
+DIRECT = 160
+"""Up to this size the eigenvalue that the proof starts from is computed directly, above by Lanczos."""
+
+
+def cholesky_defect(matrix: Numbers) -> float:
+    """How far below zero the smallest eigenvalue can be, given that Cholesky succeeds; infinite if it does not."""
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.inf
+    return 2.0 * gamma(len(matrix) + 2) * float(matrix.trace()) + TINY
+
+
+def largest_eigenvalue_bound(matrix: Numbers, *, hopeless_above: float = np.inf) -> float:
+    """A proven upper bound on the largest eigenvalue of a symmetric matrix with entries of size about one.
+
+    ``hopeless_above``: give up (return infinity) when the eigenvalue is seen to lie above this.
+    """
+    size = len(matrix)
+    if size > DIRECT and _rayleigh(matrix) > hopeless_above:
+        return np.inf
+    scale = max(float(np.abs(matrix).max()), TINY)
+    estimate = _estimate(matrix)
+    if estimate > hopeless_above:
+        return np.inf
+    step = 8.0 * (size + 4) * UNIT * max(abs(estimate), scale)
+    for _ in range(60):
+        candidate = estimate + step
+        shifted = -matrix
+        shifted[np.diag_indices(size)] += candidate
+        largest = float(np.abs(shifted.diagonal()).max())
+        defect = cholesky_defect(shifted) + 4.0 * UNIT * largest if shifted.diagonal().min() > 0.0 else np.inf
+        if np.isfinite(defect):
+            return candidate + defect + 4.0 * UNIT * abs(candidate)
+        step *= 8.0
+    return np.inf
+
+
+def spectral_bound(problem: BoundProblem) -> float:
+    """The largest eigenvalue of the whole matrix, which wins when k is a large part of p."""
+    if problem.size > LARGEST_MATERIALISED or problem.dense is None:
+        return np.inf
+    return largest_eigenvalue_bound(problem.dense, hopeless_above=problem.best) + problem.margin
+
+
+def psd_shift(problem: BoundProblem) -> float:
+    """A shift for which A + shift I is known to be positive semidefinite; infinite if none near rounding level is."""
+    if problem.operator.psd_by_construction:
+        return 0.0
+    if problem.operator.positive_semidefinite is False or problem.dense is None:
+        return np.inf
+    shift = 16.0 * (problem.size + 4) * UNIT * max(float(np.abs(problem.diagonal).sum()), TINY)
+    shifted = problem.dense.copy()
+    shifted[np.diag_indices(problem.size)] += shift
+    return shift + cholesky_defect(shifted) + 4.0 * UNIT * float(np.abs(shifted.diagonal()).max())
+
+
+def _rayleigh(matrix: Numbers) -> float:
+    """A quick value from below: the Rayleigh quotient after two power steps."""
+    vector = _generic(len(matrix))
+    for _ in range(2):
+        vector = matrix @ vector
+        vector = vector / max(float(np.linalg.norm(vector)), TINY)
+    return float(vector @ (matrix @ vector))
+
+
+def _generic(size: int) -> Numbers:
+    """A reproducible vector with weight in every direction that matters."""
+    vector: Numbers = 1.0 + 0.1 * np.sin(np.arange(size) + 1.0)
+    return vector
+
+
+def _estimate(matrix: Numbers) -> float:
+    """The largest eigenvalue as LAPACK or Lanczos sees it: where the search for a proof starts."""
+    if len(matrix) <= DIRECT:
+        return float(np.linalg.eigvalsh(matrix)[-1])
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
+
+    try:
+        return float(eigsh(matrix, k=1, which="LA", v0=_generic(len(matrix)), tol=1e-9, return_eigenvectors=False)[0])
+    except ArpackNoConvergence:
+        return float(np.linalg.eigvalsh(matrix)[-1])

@@ -1,0 +1,205 @@
+"""`cardinality_path`: the explained variance for many k, for little more than a few of them cost."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sparseigen.certificates import certify as certify_value
+from sparseigen.errors import OptionError
+from sparseigen.inputs.arguments import (
+    check_candidates,
+    check_cardinality,
+    check_count,
+    check_flag,
+    check_method_options,
+    check_rng,
+)
+from sparseigen.operators import Operator, as_operator
+from sparseigen.operators.contract import Indices
+from sparseigen.results import Certificate, SparseEigResult, StopReason
+from sparseigen.results.path import SparsePath
+from sparseigen.solve import sparse_eigenvector
+from sparseigen.solvers import SolverOptions, check_definite, check_solver
+from sparseigen.solvers.interface import Progress, SparseVector
+from sparseigen.solvers.path_greedy import greedy_path
+from sparseigen.solvers.spectrum import leading_eigenvector
+from sparseigen.solvers.warm_path import warm_path
+
+Point = tuple[SparseVector, float]
+
+
+def cardinality_path(
+    A: Any,
+    cardinalities: Iterable[int],
+    *,
+    method: str = "tpower",
+    certify: bool = True,
+    nonnegative: bool = False,
+    candidates: Any = None,
+    max_iterations: int = 1000,
+    rng: Any = None,
+    method_options: Mapping[str, Any] | None = None,
+) -> SparsePath:
+    """Find the best sparse vector for many cardinalities at once.
+
+    Parameters
+    ----------
+    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+        A symmetric matrix.
+    cardinalities : iterable of int
+        The k wanted; sorted, repeated ones dropped.
+    method : str
+        "tpower" warm-starts every point from its neighbours, up and down the path. "pathspca" is one greedy path.
+        Any other method solves each k on its own.
+    certify : bool
+        Prove a bound for every point. A bound for a larger k also holds for a smaller one, so bounds never rise as
+        k falls.
+    nonnegative, candidates, max_iterations, rng, method_options
+        As in `sparse_eigenvector`.
+
+    Returns
+    -------
+    SparsePath
+        Values never fall with k: a point that came out below the one before it takes that one's vector.
+
+    References
+    ----------
+    X.-T. Yuan and T. Zhang, "Truncated Power Method for Sparse Eigenvalue Problems", JMLR 14 (2013), 899-925.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> path = se.cardinality_path(se.datasets.load_pitprops().matrix, range(1, 14), certify=False)
+    >>> [round(float(share), 3) for share in path.shares[:5]]
+    [0.077, 0.15, 0.19, 0.226, 0.262]
+    >>> path.suggest("share", share=0.9)
+    7
+    """
+    operator = as_operator(A)
+    allowed = check_candidates(candidates, operator.size, operator.names)
+    problem = operator if allowed is None else operator.restricted(allowed)
+    wanted = _check_cardinalities(cardinalities, problem.size, of="variables" if allowed is None else "candidates")
+    spec = check_solver(method, problem, nonnegative=check_flag(nonnegative, "nonnegative"))
+    check_definite(method, problem)
+    request = PathRequest(
+        problem,
+        wanted,
+        method,
+        nonnegative,
+        SolverOptions(
+            max_iterations=check_count(max_iterations, "max_iterations"),
+            rng=check_rng(rng),
+            progress=Progress(problem.size),
+            extra=check_method_options(method_options, spec.parameters, method),
+        ),
+    )
+    began = time.perf_counter()
+    points = _never_falling(PATHS.get(method, _one_by_one)(request) if not nonnegative else _one_by_one(request))
+    seconds = time.perf_counter() - began
+    results = [_result(request, operator, allowed, k, point, seconds) for k, point in zip(wanted, points, strict=True)]
+    if check_flag(certify, "certify"):
+        results = _certified(problem, results, points)
+    leading = leading_eigenvector(problem)
+    dense_optimum = max(float(leading @ problem.apply(leading)), results[-1].value)
+    return SparsePath(tuple(results), problem.trace(), dense_optimum, seconds)
+
+
+@dataclass(frozen=True)
+class PathRequest:
+    """One call of `cardinality_path`, checked."""
+
+    problem: Operator
+    cardinalities: list[int]
+    method: str
+    nonnegative: bool
+    options: SolverOptions
+
+
+def _warm(request: PathRequest) -> list[Point]:
+    return warm_path(request.problem, request.cardinalities, request.options)
+
+
+def _greedy(request: PathRequest) -> list[Point]:
+    wanted = set(request.cardinalities)
+    greedy = request.options.extra.get("greedy", "approximate")
+    path = greedy_path(request.problem, request.cardinalities[-1], greedy=greedy)
+    return [point for point in path if len(point[0].indices) in wanted]
+
+
+def _one_by_one(request: PathRequest) -> list[Point]:
+    """Each k on its own, by `sparse_eigenvector`."""
+    points = []
+    for cardinality in request.cardinalities:
+        result = sparse_eigenvector(
+            request.problem,
+            cardinality,
+            method=request.method,
+            nonnegative=request.nonnegative,
+            max_iterations=request.options.max_iterations,
+            certify=False,
+            rng=request.options.rng,
+            method_options=request.options.extra,
+        )
+        points.append((SparseVector(result.support, result.vector[result.support]), result.value))
+    return points
+
+
+PATHS = {"tpower": _warm, "pathspca": _greedy}
+"""Methods with a path of their own; every other one solves each cardinality by itself."""
+
+
+def _check_cardinalities(cardinalities: Iterable[int], size: int, *, of: str) -> list[int]:
+    wanted = sorted({check_cardinality(k, size, what="cardinalities", of=of) for k in cardinalities})
+    if not wanted:
+        raise OptionError("cardinalities is empty; give at least one, for example range(1, 21).")
+    return wanted
+
+
+def _never_falling(points: Sequence[Point]) -> list[Point]:
+    best: list[Point] = []
+    for point in points:
+        best.append(best[-1] if best and best[-1][1] > point[1] else point)
+    return best
+
+
+def _result(
+    request: PathRequest, operator: Operator, allowed: Indices | None, cardinality: int, point: Point, seconds: float
+) -> SparseEigResult:
+    vector = np.zeros(operator.size)
+    vector[point[0].indices if allowed is None else allowed[point[0].indices]] = point[0].weights
+    if vector[int(np.abs(vector).argmax())] < 0.0:
+        vector = -vector
+    history = np.array([point[1]])
+    vector.flags.writeable = history.flags.writeable = False
+    return SparseEigResult(
+        vector=vector,
+        value=point[1],
+        cardinality=cardinality,
+        stop_reason=StopReason.FIXED_POINT if request.method == "tpower" else StopReason.COMPLETED,
+        n_iterations=1,
+        history=history,
+        certificate=None,
+        solver=request.method,
+        settings=request.problem.describe() | {"which": "largest", "method": request.method, "start": "path"},
+        seconds=seconds / len(request.cardinalities),
+        names=operator.names,
+    )
+
+
+def _certified(problem: Operator, results: list[SparseEigResult], points: list[Point]) -> list[SparseEigResult]:
+    """Certificates from the largest k down: whatever bounds k + 1 bounds k."""
+    prepared = problem.prepared_for(len(results))
+    certified: list[SparseEigResult] = []
+    larger: Certificate | None = None
+    for result, (vector, _) in zip(reversed(results), reversed(points), strict=True):
+        own = certify_value(prepared, result.cardinality, vector)
+        if larger is not None and larger.upper_bound < own.upper_bound:
+            own = replace(own, upper_bound=max(own.lower_bound, larger.upper_bound), method=larger.method)
+        certified.append(replace(result, certificate=own))
+        larger = own
+    return certified[::-1]

@@ -1,0 +1,300 @@
+"""`SparsePCA`: sparse principal components in scikit-learn manners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.errors import OptionError, ShapeError
+from sparseigen.estimators.choosing import choose_cardinalities
+from sparseigen.estimators.components import BLOCK, sparse_components
+from sparseigen.estimators.joint import refine_components
+from sparseigen.estimators.variance import VARIANCES, products
+from sparseigen.inputs.arguments import check_choice, check_count, check_flag
+from sparseigen.inputs.optional import require
+from sparseigen.inputs.tables import check_no_gaps, squared_distances
+from sparseigen.operators import Operator, as_operator, covariance
+from sparseigen.operators.correlation import correlation_of
+
+require("sklearn", purpose="SparsePCA")
+
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin  # noqa: E402
+from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+
+FLOATS = (np.float64, np.float32)
+
+
+class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Principal components with few non-zero loadings, and a proof of how good they are.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    cardinality : int, float, list or "auto"
+        Non-zeros of each component: one number for all, a list with one a component, a fraction of the variables
+        (above 0, at most 1, given as a float), or "auto": the smallest number that explains ``share`` of what a
+        component without limit would.
+    method : str
+        "tpower" (truncated power method), "pathspca", "gpower-l1", "gpower-l0", "spca", "rsvd", "dspca", "backward",
+        "threshold" or "pca".
+    deflation : {"projection", "hotelling", "orthogonal-hotelling", "schur", "block"}
+        What is taken out after each component; "block" for methods that find all components at once.
+    scale : bool
+        Divide each variable by its standard deviation: components of the correlation matrix.
+    nonnegative : bool
+        Only loadings >= 0.
+    certify : bool
+        Prove for each component how far from the optimum it can be, given the ones before it.
+    refine : bool
+        Afterwards change the components together, keeping their cardinalities, while the adjusted variance of the
+        whole set rises.
+    variance : {"adjusted", "plain", "span"}
+        The definition behind ``explained_variance_``; all three are in ``explained_variances_``.
+    share : float
+        For ``cardinality="auto"``.
+    start, polish, max_iterations, method_options
+        As in `sparse_eigenvector`.
+    random_state : None, int or numpy.random.Generator
+        For ``start="random"``.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Unit vectors; the loading of largest magnitude of each is positive.
+    explained_variance_, explained_variance_ratio_ : ndarray of shape (n_components,)
+        In the definition asked for.
+    explained_variances_, explained_variance_ratios_ : dict of ndarray
+        The same in all three definitions, by name.
+    cardinality_ : list of int
+        The cardinalities asked for or chosen.
+    results_ : list of SparseEigResult
+        What was found and proven, component by component. With ``refine`` the certificates speak of the components
+        before refinement.
+    mean_, scale_ : ndarray of shape (n_features,)
+        What is subtracted from and divided out of new data (zeros after `fit_covariance`, ones without ``scale``).
+    n_iter_ : int
+        Iterations of the component that took most.
+    n_samples_ : int or None
+        Samples behind the covariance, where known.
+
+    Notes
+    -----
+    Sparse components are in general not orthogonal, so products with them do not reconstruct the data best. The
+    scores are the least-squares ones: `transform` returns Z that makes X - mean - Z components_ smallest, and
+    ``transform(inverse_transform(Z))`` is Z.
+
+    References
+    ----------
+    X.-T. Yuan and T. Zhang, "Truncated Power Method for Sparse Eigenvalue Problems", JMLR 14 (2013), 899-925.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 8)) + 2.0 * rng.standard_normal((100, 1)) * (np.arange(8) < 3)
+    >>> pca = se.SparsePCA(n_components=1, cardinality=3).fit(X)
+    >>> pca.results_[0].support.tolist(), pca.transform(X).shape
+    ([0, 1, 2], (100, 1))
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        cardinality: Any = "auto",
+        *,
+        method: str = "tpower",
+        deflation: str = "projection",
+        scale: bool = False,
+        nonnegative: bool = False,
+        certify: bool = True,
+        refine: bool = False,
+        variance: str = "adjusted",
+        share: float = 0.9,
+        start: str = "auto",
+        polish: str | None = "swap",
+        max_iterations: int = 1000,
+        method_options: dict[str, Any] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.cardinality = cardinality
+        self.method = method
+        self.deflation = deflation
+        self.scale = scale
+        self.nonnegative = nonnegative
+        self.certify = certify
+        self.refine = refine
+        self.variance = variance
+        self.share = share
+        self.start = start
+        self.polish = polish
+        self.max_iterations = max_iterations
+        self.method_options = method_options
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> SparsePCA:
+        """Find the components of data.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features)
+            Sparse data are not densified.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        names = getattr(X, "columns", None)
+        X = validate_data(
+            self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=2
+        )
+        check_no_gaps(X, names)
+        operator: Any = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
+        self.mean_, self.scale_ = operator.means, operator.deviations
+        self.n_samples_: int | None = int(X.shape[0])
+        return self._fit_operator(operator)
+
+    def fit_covariance(self, S: Any, n_samples: int | None = None) -> SparsePCA:
+        """Find the components of a covariance matrix.
+
+        Parameters
+        ----------
+        S : array, scipy sparse matrix, DataFrame or operator of shape (n_features, n_features)
+            The covariance. With ``scale=True`` it is turned into the correlation matrix.
+        n_samples : int, optional
+            The samples behind it, kept in ``n_samples_``.
+
+        Returns
+        -------
+        self
+            `transform` then expects centred data: ``mean_`` is zero.
+        """
+        operator = as_operator(S)
+        self.scale_ = np.ones(operator.size)
+        if check_flag(self.scale, "scale"):
+            operator, self.scale_ = correlation_of(operator)
+        self.n_samples_ = None if n_samples is None else check_count(n_samples, "n_samples", minimum=2)
+        self.mean_ = np.zeros(operator.size)
+        self.n_features_in_ = operator.size
+        if operator.names is not None:
+            self.feature_names_in_ = np.array(operator.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self._fit_operator(operator)
+
+    def _fit_operator(self, operator: Operator) -> SparsePCA:
+        count = check_count(self.n_components, "n_components")
+        if count > operator.size:
+            message = f"n_components={count} must be at most the number of variables ({operator.size})."
+            raise OptionError(message)
+        check_choice(self.variance, VARIANCES, "variance")
+        self.cardinality_ = choose_cardinalities(
+            operator, self.cardinality, count, deflation=self.deflation, share=self.share
+        )
+        self.results_ = sparse_components(operator, self.cardinality_, **self._options())
+        vectors = np.array([result.vector for result in self.results_])
+        self.components_ = refine_components(operator, vectors) if check_flag(self.refine, "refine") else vectors
+        self.n_iter_ = max(1, *(result.n_iterations for result in self.results_), 1)
+        self._explain(operator)
+        return self
+
+    def _options(self) -> dict[str, Any]:
+        options = {
+            "deflation": self.deflation,
+            "method": self.method,
+            "max_iterations": self.max_iterations,
+            "rng": self.random_state,
+            "method_options": self.method_options,
+        }
+        if self.deflation == BLOCK:
+            return options
+        return options | {
+            "nonnegative": self.nonnegative,
+            "certify": self.certify,
+            "start": self.start,
+            "polish": self.polish,
+        }
+
+    def _explain(self, operator: Operator) -> None:
+        columns = self.components_.T
+        images, total = products(operator, columns), operator.trace()
+        self.explained_variances_ = {name: explain(columns, images) for name, explain in VARIANCES.items()}
+        self.explained_variance_ratios_ = {name: v / total for name, v in self.explained_variances_.items()}
+        self.explained_variance_ = self.explained_variances_[self.variance]
+        self.explained_variance_ratio_ = self.explained_variance_ratios_[self.variance]
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Least-squares scores of new data.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        X = self._checked(X)
+        weights = np.linalg.pinv(self.components_) / self.scale_[:, None]
+        scores: NDArray[Any] = X @ weights - self.mean_ @ weights
+        return scores.astype(X.dtype, copy=False)
+
+    def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
+        """The data that scores stand for.
+
+        Parameters
+        ----------
+        Z : array of shape (n_samples, n_components)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        scores = np.asarray(Z, dtype=np.float64)
+        if scores.ndim != 2 or scores.shape[1] != len(self.components_):
+            message = (
+                f"Z has shape {scores.shape}; it must be (n_samples, {len(self.components_)}), one column a component."
+            )
+            raise ShapeError(message)
+        data: NDArray[np.float64] = (scores @ self.components_) * self.scale_ + self.mean_
+        return data
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The share of the variance of new data, around the fitted mean, that the components' span explains.
+
+        Parameters
+        ----------
+        X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        float
+            At most 1; what `GridSearchCV` maximises.
+        """
+        X = self._checked(X)
+        scores = np.asarray(self.transform(X), dtype=np.float64)
+        explained = float(np.einsum("ij,jk,ik->", scores, self.components_ @ self.components_.T, scores))
+        return explained / squared_distances(X, self.mean_, self.scale_)
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, reset=False)
+        check_no_gaps(X, getattr(self, "feature_names_in_", None))
+        return X
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

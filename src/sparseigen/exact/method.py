@@ -1,0 +1,130 @@
+"""The exact method as a solver: presolve, root portfolio, search."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparseigen.certificates.achieved import achieved_value
+from sparseigen.certificates.elementary import row_bound
+from sparseigen.certificates.portfolio import smallest_bound
+from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.rounding import ZERO
+from sparseigen.errors import SolveInterrupted
+from sparseigen.exact.presolve import surviving
+from sparseigen.exact.search import Search
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Operator
+from sparseigen.results import Certificate, StopReason
+from sparseigen.solvers.interface import Proven, SolverOptions, SolverOutcome, SolverSpec, SparseVector
+from sparseigen.solvers.swapping import recomputed_value
+from sparseigen.solvers.truncated_power import solve_truncated_power
+
+TIME_LIMIT, GAP = 60.0, 1e-6
+PRESOLVE_PASSES = 4
+
+
+@dataclass
+class Bracket:
+    """What is known so far; kept current so that an interruption at any moment finds it."""
+
+    operator: Operator
+    cardinality: int
+    vector: SparseVector
+    upper: float = np.inf
+    method: str = "none"
+    scale: float = 0.0
+    finished: bool = False
+    searchable: bool = True
+    nodes: int = 0
+    survivors: int = 0
+    history: list[float] = field(default_factory=list)
+
+    def outcome(self, reason: StopReason) -> SolverOutcome:
+        """The bracket as a solver's answer."""
+        value = recomputed_value(self.operator, self.vector)
+        settings = {"nodes": self.nodes, "presolved_size": self.survivors}
+        proven = Proven(self.upper, self.method, self.scale)
+        history = [*self.history, value]
+        return SolverOutcome(self.vector, value, reason, self.nodes, history, settings, proven)
+
+
+def branch_and_bound(operator: Operator, cardinality: int, options: SolverOptions) -> SolverOutcome:
+    """The best k-sparse vector, with a proof.
+
+    ``options.extra`` may hold ``time_limit`` (seconds) and ``gap`` (relative). On Ctrl-C raises SolveInterrupted whose
+    ``result`` is the outcome with the bracket reached.
+    """
+    began = time.perf_counter()
+    time_limit = float(options.extra.get("time_limit", TIME_LIMIT))
+    gap = float(options.extra.get("gap", GAP))
+    first = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
+    bracket = Bracket(operator, cardinality, SparseVector(first, np.ones(1)), survivors=operator.size)
+    try:
+        reason = _close(bracket, options, began + time_limit, gap)
+    except KeyboardInterrupt:
+        raise SolveInterrupted(bracket.outcome(StopReason.INTERRUPTED)) from None
+    return bracket.outcome(reason)
+
+
+def _close(bracket: Bracket, options: SolverOptions, deadline: float, gap: float) -> StopReason:
+    problem = BoundProblem(bracket.operator, bracket.cardinality, target_gap=0.5 * gap)
+    problem.best = row_bound(problem)
+    bracket.upper, bracket.method, bracket.scale = problem.unscaled(problem.best), "rows", problem.scale
+    _find(bracket, problem, options)
+    problem.vector = bracket.vector
+    problem.achieved = problem.scaled(achieved_value(bracket.operator, bracket.vector))
+    upper, method = smallest_bound(problem, "default")
+    if upper < bracket.upper:
+        bracket.upper, bracket.method = upper, method
+    if problem.closed or time.perf_counter() > deadline:
+        return _reason(bracket, gap)
+    _search(bracket, problem, options, deadline, gap)
+    return _reason(bracket, gap)
+
+
+def _find(bracket: Bracket, problem: BoundProblem, options: SolverOptions) -> None:
+    """The default solver's answer; an interruption leaves the best vector seen."""
+    progress = options.progress
+    try:
+        outcome = solve_truncated_power(problem.searchable(), bracket.cardinality, options)
+        bracket.vector, bracket.history = outcome.vector, outcome.history
+    finally:
+        if progress.best is not None and len(progress.best.indices) <= bracket.cardinality and not bracket.history:
+            bracket.vector = progress.best
+
+
+def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, deadline: float, gap: float) -> None:
+    cutoff = problem.achieved + 0.5 * gap * max(abs(problem.achieved), ZERO)
+    alive = surviving(problem, cutoff, PRESOLVE_PASSES)
+    bracket.survivors = len(alive)
+    if len(alive) > LARGEST_MATERIALISED:
+        bracket.searchable = False  # too large to search; the root's bracket stands
+        return
+    if len(alive) < bracket.cardinality:  # nothing better than the cutoff is left
+        bracket.upper, bracket.method = min(bracket.upper, problem.unscaled(cutoff)), "presolve"
+        return
+    search = Search(problem, alive, bracket.vector, gap, options.progress)
+    try:
+        bracket.finished = search.run(deadline)
+    finally:
+        bracket.vector, bracket.nodes = search.incumbent, search.nodes
+        bracket.survivors = search.survivors
+        upper = problem.unscaled(search.upper)
+        if upper < bracket.upper:
+            bracket.upper, bracket.method = upper, "branch and bound"
+
+
+def _reason(bracket: Bracket, gap: float) -> StopReason:
+    lower = achieved_value(bracket.operator, bracket.vector)
+    reached = Certificate(lower, max(lower, bracket.upper), bracket.method, scale=bracket.scale)
+    if reached.optimal and (bracket.finished or reached.relative_gap <= gap):
+        return StopReason.OPTIMAL
+    if reached.relative_gap <= gap:
+        return StopReason.GAP
+    return StopReason.TIME_LIMIT if bracket.searchable else StopReason.COMPLETED
+
+
+EXACT_SOLVER = SolverSpec(branch_and_bound, needs=("accurate_columns", "submatrix"), parameters=("time_limit", "gap"))
+"""The row for the table of solvers."""

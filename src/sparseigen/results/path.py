@@ -1,0 +1,231 @@
+"""The answer to 'how does the explained variance grow with k, and which k should I take?'."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.errors import MissingDependencyError, OptionError, one_of
+from sparseigen.results.eigenvector import SparseEigResult
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SparsePath:
+    """One result for each cardinality, ascending, with values that never fall.
+
+    Attributes
+    ----------
+    results : tuple of SparseEigResult
+        One for each cardinality.
+    total_variance : float
+        Trace of the matrix: the variance of all variables.
+    dense_optimum : float
+        The largest eigenvalue: what one component can explain without any limit on k.
+    seconds : float
+        Wall-clock time of the path, without certificates.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> path = se.cardinality_path(se.datasets.load_pitprops().matrix, range(1, 14), certify=False)
+    >>> path.suggest("share", share=0.8), path.suggest("elbow")
+    (5, 6)
+    >>> path[5].support.tolist()
+    [0, 1, 6, 8, 9]
+    """
+
+    results: tuple[SparseEigResult, ...]
+    total_variance: float
+    dense_optimum: float
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[SparseEigResult]:
+        return iter(self.results)
+
+    def __getitem__(self, cardinality: int) -> SparseEigResult:
+        """The result for one cardinality (not a position)."""
+        for result in self.results:
+            if result.cardinality == cardinality:
+                return result
+        message = f"cardinality {cardinality} is not on the path; it has {_listed(self.cardinalities)}."
+        raise KeyError(message)
+
+    @property
+    def cardinalities(self) -> NDArray[np.int64]:
+        """The cardinalities, ascending."""
+        return np.array([result.cardinality for result in self.results], dtype=np.int64)
+
+    @property
+    def values(self) -> Vector:
+        """The value x'Ax at each cardinality."""
+        return np.array([result.value for result in self.results])
+
+    @property
+    def shares(self) -> Vector:
+        """The share of the total variance that one component with k non-zeros explains."""
+        return self.values / self.total_variance
+
+    @property
+    def upper_bounds(self) -> Vector | None:
+        """The proven upper end at each cardinality; None if the path is uncertified."""
+        bounds = [result.certificate.upper_bound for result in self.results if result.certificate is not None]
+        return np.array(bounds) if len(bounds) == len(self.results) else None
+
+    def __repr__(self) -> str:
+        first, last = self.results[0], self.results[-1]
+        proof = "uncertified" if self.upper_bounds is None else "certified"
+        return (
+            f"SparsePath({len(self)} cardinalities {first.cardinality} to {last.cardinality}, "
+            f"share {self.shares[0]:.4f} to {self.shares[-1]:.4f}, {proof})"
+        )
+
+    def suggest(self, rule: str = "share", *, share: float = 0.9, held_out: Any = None) -> int:
+        """A cardinality, by one of three rules.
+
+        Parameters
+        ----------
+        rule : {"share", "elbow", "held-out"}
+            "share": the smallest k that reaches ``share`` of the dense optimum (the largest eigenvalue).
+            "elbow": the k whose point lies farthest above the chord from the first to the last point.
+            "held-out": the smallest k within one percent of the largest variance on other data; give their
+            covariance as ``held_out`` (`CardinalitySearchCV` does this over folds).
+        share : float
+            For "share".
+        held_out : operator or array
+            For "held-out": the covariance of data the path has not seen.
+
+        Returns
+        -------
+        int
+        """
+        if rule not in RULES:
+            message = f"rule={rule!r} is not known. Allowed: {one_of(RULES)}."
+            raise OptionError(message)
+        return int(self.cardinalities[RULES[rule](self, share, held_out)])
+
+    def to_frame(self) -> Any:
+        """One row a cardinality, as a pandas DataFrame."""
+        pandas = _optional("pandas", extra="frames", purpose="SparsePath.to_frame()")
+        return pandas.DataFrame(self.to_rows())
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One dict a cardinality: what `to_frame` shows."""
+        bounds = self.upper_bounds
+        return [
+            {
+                "cardinality": result.cardinality,
+                "value": result.value,
+                "share": result.value / self.total_variance,
+                "share_of_dense": result.value / self.dense_optimum,
+                "upper_bound": None if bounds is None else float(bounds[i]),
+                "relative_gap": None if result.certificate is None else result.certificate.relative_gap,
+                "proven_optimal": None if result.certificate is None else result.certificate.optimal,
+                "variables": [result.name_of(int(j)) for j in result.support],
+            }
+            for i, result in enumerate(self.results)
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values, ready for JSON."""
+        return {
+            "total_variance": self.total_variance,
+            "dense_optimum": self.dense_optimum,
+            "seconds": self.seconds,
+            "results": [result.to_dict() for result in self.results],
+        }
+
+    def plot(self) -> Any:
+        """Explained share against k, with the band up to the proven bound, as a plotly figure."""
+        graphs = _optional("plotly.graph_objects", extra="report", purpose="SparsePath.plot()")
+        figure, k = graphs.Figure(), self.cardinalities
+        bounds = self.upper_bounds
+        if bounds is not None:
+            figure.add_scatter(x=k, y=bounds / self.total_variance, name="proven upper bound", line={"dash": "dot"})
+        figure.add_scatter(
+            x=k, y=self.shares, name="explained share", mode="lines+markers", fill=None if bounds is None else "tonexty"
+        )
+        dense = self.dense_optimum / self.total_variance
+        figure.add_hline(y=dense, line_dash="dash", annotation_text="without limit on k")
+        figure.update_layout(xaxis_title="cardinality k", yaxis_title="share of total variance")
+        return figure
+
+
+def _by_share(path: SparsePath, share: float, held_out: Any) -> int:
+    if not 0.0 < share <= 1.0:
+        message = f"share={share!r} must be above 0 and at most 1."
+        raise OptionError(message)
+    enough = np.flatnonzero(path.values >= share * path.dense_optimum * (1.0 - 1e-12))
+    if not enough.size:
+        reached = float(path.values[-1] / path.dense_optimum)
+        message = (
+            f"no cardinality on the path reaches {share:.4g} of the dense optimum (the largest, "
+            f"{path.results[-1].cardinality}, reaches {reached:.4g}); lower share or extend the path."
+        )
+        raise OptionError(message)
+    return int(enough[0])
+
+
+def _by_elbow(path: SparsePath, share: float, held_out: Any) -> int:
+    k, values = path.cardinalities.astype(float), path.values
+    if len(k) < 3 or values[-1] == values[0]:
+        return 0
+    along = (k - k[0]) / (k[-1] - k[0])
+    return int(((values - values[0]) / (values[-1] - values[0]) - along).argmax())
+
+
+def _by_held_out(path: SparsePath, share: float, held_out: Any) -> int:
+    if held_out is None:
+        raise OptionError("rule='held-out' needs held_out, the covariance of other data: held_out=covariance(X_new).")
+    variances = held_out_variances(path, held_out)
+    return smallest_good_enough(variances, 0.01 * abs(float(variances.max())))
+
+
+def held_out_variances(path: SparsePath, held_out: Any) -> Vector:
+    """The value x'Ax of every point of the path under another covariance (an array or an operator)."""
+    values = np.empty(len(path))
+    for i, result in enumerate(path):
+        support = result.support
+        if hasattr(held_out, "submatrix"):
+            block = held_out.submatrix(support)
+        else:
+            block = np.asarray(held_out, dtype=np.float64)[np.ix_(support, support)]
+        values[i] = result.vector[support] @ block @ result.vector[support]
+    return values
+
+
+def smallest_good_enough(variances: Vector, slack: float) -> int:
+    """The first position whose variance is within ``slack`` of the largest."""
+    return int(np.flatnonzero(variances >= float(variances.max()) - slack)[0])
+
+
+RULES: dict[str, Callable[[SparsePath, float, Any], int]] = {
+    "share": _by_share,
+    "elbow": _by_elbow,
+    "held-out": _by_held_out,
+}
+"""Rules by name: from a path to a position on it."""
+
+
+def _listed(cardinalities: NDArray[np.int64]) -> str:
+    shown = ", ".join(str(k) for k in cardinalities[:8])
+    return shown if len(cardinalities) <= 8 else f"{shown}, ... {cardinalities[-1]}"
+
+
+def _optional(package: str, *, extra: str, purpose: str) -> Any:
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        message = (
+            f"{purpose} needs {package}, which is not installed. Install it with: pip install 'sparseigen[{extra}]'"
+        )
+        raise MissingDependencyError(message) from error

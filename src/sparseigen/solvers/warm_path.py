@@ -1,0 +1,201 @@
+"""The whole path of cardinalities, each point started from its neighbours.
+
+The paper's second starting scheme (a larger k warms a smaller one) and PathSPCA's forward step (a smaller k warms a
+larger one), taken in turn: sweeps up and down the path until no point improves. A support that was solved once is
+never solved again, so later sweeps cost little more than the comparisons.
+
+X.-T. Yuan and T. Zhang, "Truncated Power Method for Sparse Eigenvalue Problems", JMLR 14 (2013), 899-925.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sparseigen import kernels
+from sparseigen.operators.contract import Indices, Operator, Vector
+from sparseigen.solvers.interface import SolverOptions, SparseVector, Weights
+from sparseigen.solvers.spectrum import lower_end
+from sparseigen.solvers.support import LARGEST_DENSE_PROBLEM, best_on_support
+from sparseigen.solvers.truncated_power import solve_truncated_power
+from sparseigen.solvers.warm_eigenpair import SupportBlock, warm_eigenpair
+
+PRODUCTS_A_POINT = 4
+"""Products a point costs on average, for the decision whether forming the Gram matrix pays."""
+SHORT = 8
+"""Paths of at most this many points are solved point by point from many starts first; of longer ones two points are,
+so that the path does not hang on its first variable."""
+JUMP, JUMPS_EVERY = 16, 2
+"""Besides neighbours, points this far apart start each other, taken every few points: what one of them finds spreads
+to its neighbours."""
+PLAIN_STEPS = 2
+"""Power steps from a distant point before its support is looked up or solved: most of them lead to a known one."""
+MAX_SWEEPS = 8
+
+
+def warm_path(
+    operator: Operator, cardinalities: Sequence[int], options: SolverOptions
+) -> list[tuple[SparseVector, float]]:
+    """The best vector found for each cardinality (ascending), and its value; values never fall with k.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> from sparseigen.solvers.interface import SolverOptions
+    >>> from sparseigen.solvers.warm_path import warm_path
+    >>> operator = se.operators.as_operator(se.datasets.load_pitprops().matrix)
+    >>> [round(value, 4) for _, value in warm_path(operator, [1, 5, 10], SolverOptions())]
+    [1.0, 3.4062, 4.1726]
+    """
+    operator = operator.prepared_for(PRODUCTS_A_POINT * len(cardinalities))
+    shift = max(0.0, -lower_end(operator)) if operator.positive_semidefinite is False else 0.0
+    climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
+    polish = "swap" if len(cardinalities) <= SHORT else "solve"
+    for cardinality in _anchors(cardinalities):
+        found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
+        climber.climb(cardinality, found.vector.indices, found.vector.weights)
+    climber.sweep()
+    return [(vector, value - shift) for vector, value in climber.points()]
+
+
+def _anchors(cardinalities: Sequence[int]) -> list[int]:
+    """Short paths whole; of longer ones the points at a fiftieth and a tenth of the way."""
+    if len(cardinalities) <= SHORT:
+        return list(cardinalities)
+    return [cardinalities[len(cardinalities) // 50], cardinalities[len(cardinalities) // 10]]
+
+
+Point = tuple[SparseVector, float]
+
+
+class _Climber:
+    """The best point of each cardinality so far, and where the climb from each support ended."""
+
+    def __init__(self, operator: Operator, cardinalities: list[int]) -> None:
+        self.operator, self.cardinalities = operator, cardinalities
+        self.best: dict[int, Point] = {}
+        self.reached: dict[int, dict[bytes, Point]] = {cardinality: {} for cardinality in cardinalities}
+        self.block = SupportBlock(operator, min(cardinalities[-1], LARGEST_DENSE_PROBLEM))
+        self.extended: set[tuple[bytes, int]] = set()
+        self.last_product: tuple[SparseVector | None, Vector] = (None, np.zeros(0))
+
+    def points(self) -> list[Point]:
+        return [self.best[cardinality] for cardinality in self.cardinalities]
+
+    def sweep(self) -> None:
+        """Two chains of their own, up and down; then neighbours' best points until nothing changes."""
+        leading = np.array([int(self.operator.diagonal().argmax())], dtype=np.int64)
+        point = self.climb(
+            self.cardinalities[0], *self._extended(SparseVector(leading, np.ones(1)), self.cardinalities[0])
+        )
+        for cardinality in self.cardinalities[1:]:
+            point = self.climb(cardinality, *self._extended(point[0], cardinality))
+        for cardinality in self.cardinalities[-2::-1]:
+            point = self.climb(cardinality, *_truncated(point[0], cardinality))
+        for _ in range(MAX_SWEEPS):
+            jumped = self._sweep_up(JUMP, JUMPS_EVERY) | self._sweep_down(JUMP, JUMPS_EVERY)
+            stepped = self._sweep_up(1) | self._sweep_down(1)
+            if not (jumped or stepped):
+                break
+        self._sweep_up(1)
+
+    def _sweep_up(self, stride: int, every: int = 1) -> bool:
+        """Extend points to larger cardinalities; with stride 1 no value then lies below its left neighbour's."""
+        improved = [self._extend(i, i + stride) for i in range(0, len(self.cardinalities), every)]
+        return any(improved)
+
+    def _sweep_down(self, stride: int, every: int = 1) -> bool:
+        """Cut points down to smaller cardinalities."""
+        improved = [self._cut(i, i - stride) for i in range(len(self.cardinalities) - 1, 0, -every)]
+        return any(improved)
+
+    def _extend(self, position: int, target: int) -> bool:
+        if target >= len(self.cardinalities):
+            return False
+        smaller, larger = self.cardinalities[position], self.cardinalities[target]
+        point, before = self.best[smaller], self.best[larger]
+        if (point[0].indices.tobytes(), larger) in self.extended:
+            return False
+        start = self._extended(point[0], larger)
+        self.climb(larger, *self._stepped(larger, *start, steps=0 if target - position == 1 else PLAIN_STEPS))
+        return self.best[larger] is not before
+
+    def _cut(self, position: int, target: int) -> bool:
+        if target < 0:
+            return False
+        larger, smaller = self.cardinalities[position], self.cardinalities[target]
+        before = self.best[smaller]
+        start = _truncated(self.best[larger][0], smaller)
+        self.climb(smaller, *self._stepped(smaller, *start, steps=0 if position - target == 1 else PLAIN_STEPS))
+        return self.best[smaller] is not before
+
+    def _stepped(self, cardinality: int, indices: Indices, weights: Weights, *, steps: int) -> tuple[Indices, Weights]:
+        """The support after a few plain power steps, or an earlier one that was already solved."""
+        for _ in range(steps):
+            if indices.tobytes() in self.reached[cardinality]:
+                break
+            product = np.asarray(self.operator.apply_support(indices, weights), dtype=np.float64)
+            indices = kernels.largest_magnitudes(product, cardinality)
+            weights = product[indices]
+        return indices, weights
+
+    def climb(self, cardinality: int, indices: Indices, weights: Weights) -> Point:
+        """From a support to a fixed point of the truncated power method, which is kept if it is the best so far."""
+        known = self.reached[cardinality]
+        begun, point = [], None
+        while True:
+            key = indices.tobytes()
+            if key in known:
+                end = known[key]
+                break
+            begun.append(key)
+            end = self._solve(indices, weights)
+            if point is not None and end[1] <= point[1]:
+                end = point
+                break
+            point = end
+            product = self._product(point[0])
+            following = kernels.largest_magnitudes(product, cardinality)
+            if np.array_equal(following, indices):
+                break
+            indices, weights = following, product[following]
+        end = point if point is not None and point[1] >= end[1] else end
+        known.update(dict.fromkeys(begun, end))
+        best = self.best.get(cardinality)
+        if best is None or end[1] > best[1] + 1e-14 * abs(best[1]):
+            self.best[cardinality] = end
+        return end
+
+    def _solve(self, indices: Indices, guess: Weights) -> Point:
+        if len(indices) > LARGEST_DENSE_PROBLEM:
+            return best_on_support(self.operator, SparseVector(indices, guess / np.linalg.norm(guess)))
+        self.block.move_to(indices)
+        places = np.searchsorted(indices, self.block.order)
+        weights, value = warm_eigenpair(self.block.matrix, guess[places])
+        ordered = np.empty_like(weights)
+        ordered[places] = weights
+        return SparseVector(indices, ordered), value
+
+    def _product(self, vector: SparseVector) -> Vector:
+        """A x, remembered for the extension that usually follows."""
+        if self.last_product[0] is not vector:
+            product = np.asarray(self.operator.apply_support(vector.indices, vector.weights), dtype=np.float64)
+            self.last_product = vector, product
+        return self.last_product[1]
+
+    def _extended(self, vector: SparseVector, cardinality: int) -> tuple[Indices, Weights]:
+        """The support and the outside variables whose addition raises the value fastest: PathSPCA's step."""
+        self.extended.add((vector.indices.tobytes(), cardinality))
+        product = self._product(vector)
+        outside = np.abs(product)
+        outside[vector.indices] = np.inf
+        indices = kernels.largest_magnitudes(outside, cardinality)
+        return indices, product[indices]
+
+
+def _truncated(vector: SparseVector, cardinality: int) -> tuple[Indices, Weights]:
+    """The k largest loadings."""
+    kept = kernels.largest_magnitudes(vector.weights, cardinality)
+    return vector.indices[kept], vector.weights[kept]

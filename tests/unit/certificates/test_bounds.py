@@ -1,0 +1,189 @@
+"""Each bound at its own claim: any weights, any dual points, any split prove a valid bound."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen.certificates import certify
+from sparseigen.certificates.achieved import achieved_value
+from sparseigen.certificates.elementary import scaled_row_values, trace_bound
+from sparseigen.certificates.factor import factorise
+from sparseigen.certificates.penalised_dual import ascend, dual_value, support_points
+from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.spectral import cholesky_defect, largest_eigenvalue_bound
+from sparseigen.certificates.splitting import split_value, splits
+from sparseigen.errors import CardinalityError, OptionError
+from sparseigen.operators import as_operator
+from sparseigen.solvers.interface import SparseVector
+from tests.brute_force import brute_force
+
+
+def gram(rng, size=9, rank=5):
+    rows = rng.standard_normal((size, rank))
+    return rows @ rows.T
+
+
+def test_any_weights_give_a_valid_row_bound(rng):
+    matrix = rng.standard_normal((8, 8))
+    matrix = matrix + matrix.T
+    for cardinality in range(1, 9):
+        problem = BoundProblem(as_operator(matrix), cardinality)
+        optimum = brute_force(matrix, cardinality)
+        for _ in range(20):
+            bound, rows = scaled_row_values(problem, rng.random(8) + 1e-3)
+            assert problem.unscaled(bound) >= optimum
+            assert len(rows) == 8
+
+
+def test_row_bound_with_the_perron_weights_is_the_eigenvalue(rng):
+    matrix = np.abs(gram(rng, 6, 6))
+    vector = np.abs(np.linalg.eigh(matrix)[1][:, -1])
+    problem = BoundProblem(as_operator(matrix), 6)
+    bound, _ = scaled_row_values(problem, vector)
+    assert problem.unscaled(bound) == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-10)
+
+
+def test_any_dual_points_give_a_valid_bound(rng):
+    matrix = gram(rng)
+    for cardinality in range(1, 10):
+        problem = BoundProblem(as_operator(matrix), cardinality)
+        factor = factorise(problem)
+        optimum = brute_force(matrix, cardinality)
+        for scale in (0.0, 0.1, 1.0, 10.0):
+            points = factor.rows + scale * rng.standard_normal(factor.rows.shape)
+            assert problem.unscaled(dual_value(factor, points, cardinality)) >= optimum
+        assert problem.unscaled(dual_value(factor, 0.0 * factor.rows, cardinality)) >= optimum
+
+
+def test_closed_form_is_exact_on_a_planted_block():
+    matrix = 0.01 * np.eye(12)
+    matrix[:4, :4] += 1.0
+    problem = BoundProblem(as_operator(matrix), 4)
+    factor = factorise(problem)
+    direction = factor.rows[:4].sum(axis=0)
+    direction /= np.linalg.norm(direction)
+    shares = np.sort((factor.rows @ direction) ** 2)[::-1]
+    points = support_points(factor.rows, direction, 0.5 * (shares[3] + shares[4]))
+    assert problem.unscaled(dual_value(factor, points, 4)) == pytest.approx(4.01, rel=1e-9)
+
+
+def test_ascent_tightens_and_never_crosses_its_limit(rng):
+    matrix = gram(rng, 30, 6)
+    problem = BoundProblem(as_operator(matrix), 5)
+    factor = factorise(problem)
+    direction = np.linalg.svd(factor.rows)[2][0]
+    shares = np.sort((factor.rows @ direction) ** 2)[::-1]
+    steps = []
+    for step in ascend(factor.rows, direction, 0.5 * (shares[4] + shares[5]), 5):
+        steps.append(step)
+        if len(steps) == 60:
+            break
+    best = min(step.bound for step in steps)
+    assert best < steps[0].bound
+    assert steps[-1].limit <= best * (1.0 + 1e-9)
+    assert dual_value(factor, steps[-1].points, 5) == pytest.approx(steps[-1].bound, rel=1e-6)
+
+
+def test_any_split_gives_a_valid_bound(rng):
+    matrix = rng.standard_normal((8, 8))
+    matrix = matrix + matrix.T
+    optimum = brute_force(matrix, 3)
+    problem = BoundProblem(as_operator(matrix), 3)
+    for split in [np.zeros((8, 8)), problem.dense, *(0.3 * (s + s.T) for s in rng.standard_normal((5, 8, 8)))]:
+        assert problem.unscaled(split_value(problem, split)) >= optimum
+    first, *_, last = splits(problem.dense, 3)
+    assert split_value(problem, last) < split_value(problem, first)
+
+
+@pytest.mark.parametrize("size", [1, 2, 50, 200])
+def test_eigenvalue_bound_is_above_and_close(size, rng):
+    matrix = rng.standard_normal((size, size))
+    matrix = matrix + matrix.T
+    top = float(np.linalg.eigvalsh(matrix)[-1])
+    bound = largest_eigenvalue_bound(matrix)
+    assert top - 1e-13 * size <= bound <= top + 1e-9 * max(1.0, abs(top))
+    assert largest_eigenvalue_bound(matrix, hopeless_above=top - 0.1) == np.inf
+
+
+def test_failed_factorisation_proves_nothing():
+    assert cholesky_defect(np.diag([1.0, -1e-3])) == np.inf
+
+
+def test_trace_bound_is_refused_where_it_does_not_hold():
+    indefinite = np.array([[1.0, 5.0], [5.0, 1.0]])  # trace 2, eigenvalue 6
+    assert trace_bound(BoundProblem(as_operator(indefinite), 2)) == np.inf
+    problem = BoundProblem(as_operator(np.diag([3.0, 2.0, 1.0])), 2)
+    assert problem.unscaled(trace_bound(problem)) == pytest.approx(5.0, rel=1e-12)
+
+
+def test_achieved_value_is_below_the_quotient_of_any_length(rng):
+    matrix = gram(rng)
+    operator = as_operator(matrix)
+    for scale in (1.0, 3.0, 1e-3):
+        indices = np.array([0, 3, 5], dtype=np.int64)
+        weights = rng.standard_normal(3) * scale
+        exact = weights @ matrix[np.ix_(indices, indices)] @ weights / (weights @ weights)
+        reached = achieved_value(operator, SparseVector(indices, weights))
+        assert exact * (1.0 - 1e-13) <= reached < exact
+
+
+@pytest.mark.parametrize("factor", [1e-305, 1e-200, 1.0, 1e200, 1e305])
+def test_bounds_do_not_depend_on_units(factor, rng):
+    matrix = gram(rng)
+    certificate = se.upper_bound(matrix * factor, 3)
+    plain = se.upper_bound(matrix, 3)
+    assert certificate.upper_bound / factor == pytest.approx(plain.upper_bound, rel=1e-9)
+    assert certificate.lower_bound / factor == pytest.approx(plain.lower_bound, rel=1e-9)
+
+
+def test_efforts_are_ordered(rng):
+    matrix = np.cov(rng.standard_normal((20, 30)), rowvar=False)
+    cheap, default, tight = (se.upper_bound(matrix, 5, effort=effort) for effort in ("cheap", "default", "tight"))
+    assert tight.upper_bound <= default.upper_bound <= cheap.upper_bound
+    assert tight.relative_gap < 0.5 * cheap.relative_gap
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e300])
+def test_zero_diagonal(factor, rng):
+    """A graph: the size of the entries is not on the diagonal."""
+    graph = np.triu(rng.random((30, 30)) < 0.3, 1) * factor
+    certificate = se.upper_bound(graph + graph.T, 8)
+    assert factor < certificate.lower_bound <= certificate.upper_bound < 8.0 * factor
+
+
+def test_smallest_gets_a_lower_bound(rng):
+    matrix = rng.standard_normal((8, 8))
+    matrix = matrix + matrix.T
+    certificate = se.sparse_eigenvector(matrix, 3, which="smallest").certificate
+    optimum = -brute_force(-matrix, 3)
+    assert certificate.lower_bound <= optimum <= certificate.upper_bound
+
+
+def test_data_bound_equals_matrix_bound(rng):
+    data = rng.standard_normal((12, 40)) @ np.diag(1.0 + rng.random(40))
+    of_data, of_matrix = se.upper_bound(se.covariance(data), 4), se.upper_bound(np.cov(data, rowvar=False), 4)
+    assert of_data.upper_bound == pytest.approx(of_matrix.upper_bound, rel=1e-9)
+
+
+def test_blocks_when_the_matrix_is_too_large_to_hold(rng, monkeypatch):
+    data = rng.standard_normal((15, 60)) * (1.0 + 3.0 * rng.random(60))
+    operator = se.covariance(data)
+    vector = se.sparse_eigenvector(operator, 3, certify=False)
+    found = SparseVector(vector.support, vector.vector[vector.support])
+    held = certify(operator, 3, found)
+    monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 10)
+    monkeypatch.setattr("sparseigen.certificates.problem.BLOCK_ENTRIES", 7 * 60)
+    assert BoundProblem(operator, 3).dense is None
+    blocked = certify(operator, 3, found)
+    assert blocked.lower_bound <= held.upper_bound
+    assert blocked.upper_bound >= held.lower_bound
+    assert blocked.relative_gap < 0.3
+
+
+def test_errors_say_what_is_allowed():
+    with pytest.raises(OptionError, match=r"effort='fast' is not known\. Allowed: 'cheap', 'default', 'tight'"):
+        se.upper_bound(np.eye(3), 1, effort="fast")
+    with pytest.raises(CardinalityError, match="cardinality=4 must be between 1 and the number of variables"):
+        se.upper_bound(np.eye(3), 4)

@@ -1,0 +1,123 @@
+"""Theorem 1 as a checker."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen.certificates.recovery import _terms
+from sparseigen.errors import CardinalityError, InputError, ShapeError
+
+
+def wishart(rng, covariance_root, samples):
+    """A sample covariance of that many Gaussian vectors, drawn by Bartlett's decomposition."""
+    size = len(covariance_root)
+    lower = np.tril(rng.standard_normal((size, size)), -1)
+    lower[np.diag_indices(size)] = np.sqrt(rng.chisquare(samples - np.arange(size)))
+    factor = covariance_root @ lower
+    return factor @ factor.T / samples
+
+
+def test_restricted_norm_brackets_brute_force(rng):
+    for s in (1, 2, 4, 7):
+        matrix = rng.standard_normal((7, 7))
+        matrix = matrix + matrix.T
+        exact = max(np.abs(np.linalg.eigvalsh(matrix[np.ix_(c, c)])).max() for c in combinations(range(7), s))
+        low, high = se.restricted_norm(matrix, s)
+        assert low <= exact * (1 + 1e-12)
+        assert high >= exact * (1 - 1e-12)
+        assert low >= 0.9 * exact
+    assert se.restricted_norm(np.zeros((4, 4)), 2) == (0.0, 0.0)
+    with pytest.raises(CardinalityError, match="s=9 must be between 1"):
+        se.restricted_norm(np.eye(4), 9)
+
+
+@pytest.fixture(scope="module")
+def spiked():
+    """The model of the documentation where the theorem applies: p = 300, n = 200,000, one spike of 50."""
+    rng = np.random.default_rng(2)
+    root = np.eye(300)
+    root[0, 0] = math.sqrt(51.0)
+    return root @ root, wishart(rng, root, 200_000)
+
+
+@pytest.mark.parametrize("weight", [0.65, 0.9])
+def test_observed_error_obeys_the_bound_at_every_iteration(spiked, weight):
+    true, observed = spiked
+    start = np.zeros(300)
+    start[0] = weight
+    start[1:60] = math.sqrt((1.0 - weight**2) / 59)
+    check = se.recovery_check(true, observed, 60, start)
+    assert (check.verdict, check.sparsity, check.s, check.condition) == ("applies", 1, 121, None)
+    assert 0.0 < check.at_high.mu_1 < 1.0
+    assert check.at_high.mu_2 < 1.0
+    errors = [math.sqrt(1.0 - weight)]
+
+    def follow(iteration, vector, value):
+        errors.append(math.sqrt(max(0.0, 1.0 - abs(vector[0]))))
+
+    se.sparse_eigenvector(
+        observed,
+        60,
+        start=start,
+        polish=None,
+        rtol=1e-14,
+        certify=False,
+        on_iteration=follow,
+    )
+    assert len(errors) >= 4
+    for iteration, error in enumerate(errors):
+        assert error <= check.error_bound(iteration)
+    assert check.error_bound(200) < 0.6 * errors[0]  # the bound says something
+
+
+def test_toy_model_of_the_paper_cannot_apply():
+    """Ten non-zeros and k = 10: k >= 4 * 10 fails; with any k <= 270, mu_1 > 0 fails without any noise."""
+    true = np.eye(500)
+    first, second = np.zeros(500), np.zeros(500)
+    first[:10] = second[10:20] = 10.0**-0.5
+    true += 399.0 * np.outer(first, first) + 299.0 * np.outer(second, second)
+    check = se.recovery_check(true, true, 10, first)
+    assert (check.verdict, check.condition) == ("fails", "k >= 4 times the true sparsity")
+    assert se.recovery_check(true, true, 240, first).condition == "mu_1 > 0"
+
+
+def test_noiseless_limit_is_twenty_seven(rng):
+    true = np.eye(40)
+    true[0, 0] = 1e9  # gamma -> 0
+    start = np.eye(40)[0]
+    assert se.recovery_check(true, true, 27, start).condition == "mu_1 > 0"
+    assert se.recovery_check(true, true, 28, start).verdict == "applies"
+
+
+def test_undecided_names_the_condition_that_may_fail(spiked):
+    """The same noise, enlarged until the bracket for rho(E, s) straddles the value where mu_1 reaches zero."""
+    true, observed = spiked
+    start = np.eye(300)[0]
+    plain = se.recovery_check(true, observed, 60, start)
+    low, high = plain.at_low.restricted_norm, plain.at_high.restricted_norm
+    assert low < high
+    inside, outside = high, 25.0
+    for _ in range(40):
+        middle = 0.5 * (inside + outside)
+        fails = _terms(middle, plain.eigenvalue, plain.gap, 1, 60, 1.0, True).failed is not None
+        inside, outside = (inside, middle) if fails else (middle, outside)
+    check = se.recovery_check(true, true + inside / math.sqrt(low * high) * (observed - true), 60, start)
+    assert (check.verdict, check.condition) == ("undecided", "mu_1 > 0")
+    assert check.at_low.failed is None
+    assert math.isnan(check.error_bound(3))
+    assert str(check) == "undecided: mu_1 > 0"
+    assert check.to_dict()["at_high"]["failed"] == "mu_1 > 0"
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match="leading eigenvalue of A_true"):
+        se.recovery_check(np.eye(4), np.eye(4), 2, np.eye(4)[0])
+    with pytest.raises(ShapeError, match="they must be equal"):
+        se.recovery_check(np.eye(4), np.eye(5), 2, np.eye(4)[0])
+    with pytest.raises(ShapeError, match="must be a square matrix"):
+        se.recovery_check(np.ones(4), np.eye(5), 2, np.eye(4)[0])

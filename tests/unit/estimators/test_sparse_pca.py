@@ -1,0 +1,193 @@
+"""SparsePCA beyond scikit-learn's own checks."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import sparseigen as se
+from sparseigen.errors import CardinalityError, NonFiniteError, OptionError, ShapeError
+
+
+@pytest.fixture
+def data(rng):
+    data = rng.standard_normal((80, 12))
+    data[:, :4] += 2.0 * rng.standard_normal((80, 1))
+    data[:, 4:7] += 1.5 * rng.standard_normal((80, 1))
+    return data + 3.0
+
+
+def test_scores_are_least_squares_and_invert(data, rng) -> None:
+    pca = se.SparsePCA(3, 5).fit(data)
+    scores = pca.transform(data)
+    centred = data - data.mean(axis=0)
+    expected = np.linalg.lstsq(pca.components_.T, centred.T, rcond=None)[0].T
+    np.testing.assert_allclose(scores, expected)
+    other = rng.standard_normal((7, 3))
+    np.testing.assert_allclose(pca.transform(pca.inverse_transform(other)), other, atol=1e-10)
+
+
+def test_score_is_the_explained_share(data) -> None:
+    pca = se.SparsePCA(2, 4).fit(data)
+    residual = data - pca.inverse_transform(pca.transform(data))
+    expected = 1.0 - (residual**2).sum() / ((data - data.mean(axis=0)) ** 2).sum()
+    assert pca.score(data) == pytest.approx(expected)
+    assert pca.score(data) == pytest.approx(pca.explained_variance_ratios_["span"].sum())
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_sparse_data_give_the_dense_answer_without_being_densified(data, scale, monkeypatch) -> None:
+    data = np.where(np.abs(data - 3.0) > 1.0, data, 0.0)
+    dense = se.SparsePCA(2, 4, scale=scale).fit(data)
+
+    def refuse(self, *args, **kwargs):
+        assert self.shape[0] < 80 or self.shape[1] < 12, "the whole table was made dense"
+        return original(self, *args, **kwargs)
+
+    original = sp.csr_matrix.toarray
+    monkeypatch.setattr(sp.csc_matrix, "toarray", refuse)
+    monkeypatch.setattr(sp.csr_matrix, "toarray", refuse)
+    table = sp.csr_matrix(data)
+    sparse = se.SparsePCA(2, 4, scale=scale).fit(table)
+    np.testing.assert_allclose(sparse.components_, dense.components_, atol=1e-8)
+    np.testing.assert_allclose(sparse.transform(table), dense.transform(data), atol=1e-8)
+    assert sparse.score(table) == pytest.approx(dense.score(data))
+
+
+def test_fit_covariance_gives_the_same_components(data) -> None:
+    names = [f"v{j}" for j in range(12)]
+    frame = pd.DataFrame(data, columns=names)
+    for scale in (False, True):
+        by_data = se.SparsePCA(2, 4, scale=scale).fit(frame)
+        by_matrix = se.SparsePCA(2, 4, scale=scale).fit_covariance(frame.cov(), n_samples=80)
+        np.testing.assert_allclose(by_matrix.components_, by_data.components_, atol=1e-8)
+        np.testing.assert_allclose(by_matrix.scale_, by_data.scale_)
+        assert by_matrix.n_samples_ == 80
+        np.testing.assert_allclose(
+            by_matrix.transform(frame - frame.mean()), by_data.transform(frame), rtol=1e-6, atol=1e-8
+        )
+        assert list(by_matrix.feature_names_in_) == names
+
+
+@pytest.mark.parametrize(
+    ("cardinality", "expected"), [(3, [3, 3]), ([5, 2], [5, 2]), (0.25, [3, 3]), (np.int64(4), [4, 4])]
+)
+def test_ways_to_say_how_sparse(data, cardinality, expected) -> None:
+    pca = se.SparsePCA(2, cardinality).fit(data)
+    assert pca.cardinality_ == expected
+    assert (pca.components_ != 0.0).sum(axis=1).tolist() == expected
+
+
+def test_auto_explains_the_share_asked_for(data) -> None:
+    pca = se.SparsePCA(1, "auto", share=0.8).fit(data)
+    matrix = np.cov(data.T)
+    assert pca.results_[0].value >= 0.8 * np.linalg.eigvalsh(matrix)[-1]
+    assert pca.cardinality_[0] < 12
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "match"),
+    [
+        ({"cardinality": 13}, CardinalityError, r"cardinality=13 must be between 1 and the number of variables \(12\)"),
+        ({"cardinality": 1.5}, CardinalityError, "fraction of the variables"),
+        ({"cardinality": [3]}, CardinalityError, "1 entries; with n_components=2 it needs 2"),
+        ({"cardinality": "few"}, OptionError, "the only text allowed is 'auto'"),
+        ({"n_components": 13, "cardinality": 2}, OptionError, r"at most the number of variables \(12\)"),
+        ({"deflation": "none", "cardinality": 2}, OptionError, "deflation='none' is not known"),
+        ({"variance": "total", "cardinality": 2}, OptionError, "variance='total' is not known"),
+        ({"method": "lasso", "cardinality": 2}, OptionError, "method='lasso' is not known"),
+        ({"cardinality": 2, "method_options": {"gamma": 0.1}}, OptionError, "names 'gamma', which method='tpower'"),
+    ],
+)
+def test_errors_say_what_is_allowed(data, options, error, match) -> None:
+    with pytest.raises(error, match=match):
+        se.SparsePCA(**({"n_components": 2} | options)).fit(data)
+
+
+def test_gaps_name_the_columns_and_the_pipeline_works(data) -> None:
+    frame = pd.DataFrame(data, columns=[f"v{j}" for j in range(12)])
+    frame.iloc[3, 2] = np.nan
+    frame.iloc[5, 7] = np.inf
+    with pytest.raises(NonFiniteError, match=r"2 NaN or infinite values in 2 of 12 columns: 'v2', 'v7'.*SimpleImputer"):
+        se.SparsePCA(1, 3).fit(frame)
+    frame.iloc[5, 7] = np.nan
+    make_pipeline(SimpleImputer(strategy="mean"), se.SparsePCA(1, 3)).fit(frame)
+    table = sp.csr_matrix(data)
+    table.data[0] = np.nan
+    with pytest.raises(NonFiniteError, match="1 NaN or infinite values in 1 of 12 columns: 0"):
+        se.SparsePCA(1, 3).fit(table)
+
+
+def test_pipeline_grid_search_clone_pickle_and_frames(data) -> None:
+    frame = pd.DataFrame(data, columns=[f"v{j}" for j in range(12)])
+    pipeline = make_pipeline(StandardScaler(), se.SparsePCA(2, certify=False))
+    search = GridSearchCV(pipeline, {"sparsepca__cardinality": [1, 4]}, cv=3).fit(frame)
+    assert search.best_params_ == {"sparsepca__cardinality": 4}
+    pca = se.SparsePCA(2, 4).set_output(transform="pandas").fit(frame)
+    assert list(pca.transform(frame).columns) == ["sparsepca0", "sparsepca1"] == list(pca.get_feature_names_out())
+    again = pickle.loads(pickle.dumps(pca))
+    np.testing.assert_array_equal(again.components_, pca.components_)
+    assert again.results_[0].certificate == pca.results_[0].certificate
+    assert clone(pca).get_params() == pca.get_params()
+
+
+def test_signs_and_results_are_deterministic(data) -> None:
+    first, second = (se.SparsePCA(3, 4).fit(x) for x in (data, -data))
+    np.testing.assert_array_equal(first.components_, second.components_)
+    assert (np.take_along_axis(first.components_, np.abs(first.components_).argmax(axis=1)[:, None], 1) > 0).all()
+    assert all(result.certificate.lower_bound <= result.certificate.upper_bound for result in first.results_)
+
+
+def test_nonnegative_and_refine(data) -> None:
+    assert (se.SparsePCA(2, 4, nonnegative=True).fit(data).components_ >= 0.0).all()
+    plain, refined = (se.SparsePCA(3, 3, refine=r).fit(data) for r in (False, True))
+    assert refined.explained_variance_.sum() >= plain.explained_variance_.sum()
+
+
+def test_inverse_transform_checks_its_input(data) -> None:
+    with pytest.raises(ShapeError, match=r"\(n_samples, 2\)"):
+        se.SparsePCA(2, 3).fit(data).inverse_transform(np.zeros((4, 3)))
+
+
+def test_input_is_not_written_to(data) -> None:
+    data.flags.writeable = False
+    se.SparsePCA(2, 3, scale=True, refine=True).fit(data).transform(data)
+
+
+def test_cardinality_search_finds_the_true_variables(rng) -> None:
+    data = rng.standard_normal((120, 25)) + 2.0 * rng.standard_normal((120, 1)) * (np.arange(25) < 6)
+    search = se.CardinalitySearchCV(cardinalities=range(1, 26)).fit(data)
+    assert search.cardinality_ == [6]
+    assert set(np.flatnonzero(search.best_estimator_.components_[0])) == set(range(6))
+    assert search.cv_results_["split_test_share"].shape == (5, 25)
+    assert search.transform(data).shape == (120, 1)
+
+
+def test_cardinality_search_for_several_components_and_sparse_data(data) -> None:
+    base = se.SparsePCA(2, certify=False)
+    search = se.CardinalitySearchCV(base, cardinalities=[2, 4, 8], cv=3, rule="best").fit(sp.csr_matrix(data))
+    assert len(search.cardinality_) == 2
+    with pytest.raises(OptionError, match="rule='median'"):
+        se.CardinalitySearchCV(rule="median").fit(data)
+
+
+def test_stability_tells_true_variables_from_noise(rng) -> None:
+    data = rng.standard_normal((100, 20)) + 2.0 * rng.standard_normal((100, 1)) * (np.arange(20) < 4)
+    found = se.selection_stability(data, 6, n_resamples=20, rng=1)
+    assert set(found.stable(threshold=0.95)) == {0, 1, 2, 3}
+    assert found.frequencies[0].sum() == pytest.approx(6.0)
+    frame = found.to_frame()
+    assert frame["frequency"].iloc[0] == 1.0
+    with pytest.raises(OptionError, match=r"share=0.01 of 100 samples"):
+        se.selection_stability(data, 6, share=0.01)
+    with pytest.raises(OptionError, match="'auto'"):
+        se.selection_stability(data, "auto")

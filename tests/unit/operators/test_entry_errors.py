@@ -1,0 +1,73 @@
+"""What operators say of their own rounding, against extended precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen.operators import as_operator
+
+
+def everything(size):
+    return np.arange(size, dtype=np.int64)
+
+
+def within(operator, exact):
+    errors = operator.entry_errors()
+    computed = operator.accurate_columns(everything(operator.size))
+    return bool((np.abs(computed - exact) <= np.sqrt(np.outer(errors, errors))).all())
+
+
+def test_explicit_matrices_are_exact(rng):
+    matrix = rng.standard_normal((5, 5))
+    operator = as_operator(matrix + matrix.T)
+    assert not operator.entry_errors().any()
+    assert np.array_equal(operator.accurate_columns(everything(5)), matrix + matrix.T)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_wrappers_carry_the_errors_on(dtype, rng):
+    data = (rng.standard_normal((40, 9)) + 7.0).astype(dtype)
+    exact = data.astype(np.longdouble)
+    exact -= exact.mean(axis=0)
+    exact = exact.T @ exact / 39
+    operator = se.covariance(data)
+    assert within(operator, exact)
+    chosen = np.array([1, 4, 8], dtype=np.int64)
+    assert within(operator.restricted(chosen), exact[np.ix_(chosen, chosen)])
+    assert within(operator.shifted(2.5), exact + 2.5 * np.eye(9, dtype=np.longdouble))
+    assert within(operator.negated(), -exact)
+
+
+def test_deflation_counts_the_rounding_of_its_own_sums(rng):
+    data = rng.standard_normal((30, 8))
+    deflated = se.covariance(data).deflated(rng.standard_normal(8))
+    centred = data.astype(np.longdouble) - data.astype(np.longdouble).mean(axis=0)
+    left = deflated.left.astype(np.longdouble)
+    exact = centred.T @ centred / 29 + left @ deflated.middle.astype(np.longdouble) @ left.T
+    assert within(deflated, exact)
+    assert float(deflated.entry_errors().max()) < 1e-12
+
+
+def test_memory_mapped_data(tmp_path, rng):
+    file = np.memmap(tmp_path / "data.bin", dtype=np.float32, mode="w+", shape=(50, 6))
+    file[:] = rng.standard_normal((50, 6)) + 3.0
+    exact = np.asarray(file).astype(np.longdouble)
+    exact -= exact.mean(axis=0)
+    assert within(se.covariance(file), exact.T @ exact / 49)
+
+
+def test_factor_reproduces_the_covariance(rng):
+    operator = se.covariance(rng.standard_normal((5, 12)))
+    assert np.allclose(operator.factor() @ operator.factor().T, operator.to_dense(), rtol=1e-13, atol=1e-13)
+    assert se.covariance(rng.standard_normal((20, 12))).factor() is None
+
+
+def test_an_operator_over_samples_that_says_nothing_is_not_taken_for_exact(rng):
+    """The contract's own default: accumulation in the operator's type."""
+    from sparseigen.operators.contract import Operator
+
+    operator = se.covariance(rng.standard_normal((30, 6)).astype(np.float32))
+    general = Operator.entry_errors(operator)
+    assert (general > 10.0 * 2.0**-24 * operator.diagonal()).all()
