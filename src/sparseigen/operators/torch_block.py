@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sparseigen.kernels import torch_reference, triton_calls
 from sparseigen.operators.contract import Indices, PowerRun
-from sparseigen.operators.torch_loop import Rule, power_run
+from sparseigen.operators.torch_loop import Rule
 
 if TYPE_CHECKING:
     from sparseigen.operators.torch_data import TorchData
@@ -28,8 +28,6 @@ LOOK = 4
 """Iterations between two looks at the objectives."""
 ROUGH_RTOL = 1e-3
 """The tf32 iterations end when no objective moves by more than this share."""
-FEW = 2
-"""That many stragglers, or fewer, are cheaper one by one than as a block."""
 
 
 def power_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[PowerRun]:
@@ -51,12 +49,7 @@ def _one_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[Po
         while len(rough) - 1 + LOOK <= loose.max_iterations and _moving(np.array(rough), loose).any():
             rough += list(block.chunk(tf32=True))
     histories = [[float(values[one]) for values in rough] for one in range(len(cardinalities))]
-    runs = _finished(block, histories, rule)
-    for one, run in runs.items():
-        left = rule.max_iterations - run.n_iterations
-        if run.ended == "iteration_limit" and left > 0:
-            runs[one] = _carried_on(data, run, cardinalities[one], rule, left)
-    return [runs[one] for one in range(len(cardinalities))]
+    return _finished(block, histories, rule)
 
 
 def _block(data: TorchData, count: int) -> Block:
@@ -64,26 +57,29 @@ def _block(data: TorchData, count: int) -> Block:
     return block
 
 
-def _finished(block: Block, histories: list[list[float]], rule: Rule) -> dict[int, PowerRun]:
+def _finished(whole: Block, histories: list[list[float]], rule: Rule) -> list[PowerRun]:
     """Iterate in the data's precision; rows that have stalled leave when half of the block has."""
-    runs: dict[int, PowerRun] = {}
-    rows = np.arange(len(histories))  # which cardinality each row of the block works on
+    block, rows = whole, np.arange(len(histories))  # which cardinality each row of the block works on
+    ended = ["value_stalled"] * len(histories)
     while True:
         values = block.chunk(tf32=False)
         moving = _moving(values, rule)
         for row, one in enumerate(rows):
-            histories[one] += [float(value) for value in values[:, row]]
-        active = np.flatnonzero(moving)
-        over = len(active) <= FEW or len(histories[rows[0]]) > rule.max_iterations
-        if over or 2 * len(active) <= len(rows):
-            vectors = block.vectors_now()
-            for row, one in enumerate(rows):
-                if over or not moving[row]:
-                    ended = "iteration_limit" if moving[row] else "value_stalled"
-                    runs[int(one)] = PowerRun(*vectors[row], histories[one], ended, len(histories[one]) - 1)
+            histories[one] += values[:, row].tolist()
+        over = not moving.any() or len(histories[rows[0]]) > rule.max_iterations
+        if over or 2 * int(moving.sum()) <= len(rows):
+            leaving = np.arange(len(rows)) if over else np.flatnonzero(~moving)
+            if block is not whole:  # the whole block, at rest by now, keeps everyone's last iterate
+                whole.take(rows[leaving], block, leaving)
             if over:
-                return runs
-            block, rows = block.narrowed(active), rows[active]
+                for straggler in rows[moving]:
+                    ended[straggler] = "iteration_limit"
+                break
+            block, rows = block.narrowed(np.flatnonzero(moving)), rows[moving]
+    return [
+        PowerRun(indices, weights, seen, how, len(seen) - 1)
+        for (indices, weights), seen, how in zip(whole.vectors_now(), histories, ended, strict=True)
+    ]
 
 
 def _moving(history: Floats, rule: Rule) -> NDArray[np.bool_]:
@@ -93,13 +89,6 @@ def _moving(history: Floats, rule: Rule) -> NDArray[np.bool_]:
     tolerance = np.maximum(rule.atol, rule.rtol * np.abs(history[-1]))
     moving: NDArray[np.bool_] = np.abs(history[-1] - history[-2]) > tolerance
     return moving
-
-
-def _carried_on(data: TorchData, run: PowerRun, cardinality: int, rule: Rule, left: int) -> PowerRun:
-    """A straggler, finished alone."""
-    rest = Rule(rule.rtol, rule.atol, left)
-    more = power_run(data, run.indices, run.weights, cardinality, rest, nonnegative=False)
-    return more._replace(history=run.history + more.history[1:], n_iterations=run.n_iterations + more.n_iterations)
 
 
 class Block:
@@ -187,11 +176,17 @@ class Block:
             self._chunk(tf32=tf32)
         self.graphs[tf32] = graph
 
+    def take(self, rows: NDArray[np.int64], other: Block, theirs: NDArray[np.int64]) -> None:
+        """Keep another block's iterates as these rows."""
+        self.vectors[self.data._places(rows)] = other.vectors[self.data._places(theirs)]
+
     def vectors_now(self) -> list[tuple[Indices, Floats]]:
         """The iterates as unit vectors by their non-zeros."""
-        places = self.vectors[: self.used].nonzero()
-        entries = self.vectors[places[:, 0], places[:, 1]].double().cpu().numpy()
-        rows, columns = places.cpu().numpy().T
-        cuts = np.searchsorted(rows, np.arange(1, self.used))
-        pairs = zip(np.split(columns, cuts), np.split(entries, cuts), strict=True)
-        return [(indices.astype(np.int64), weights / np.linalg.norm(weights)) for indices, weights in pairs]
+        flat = self.vectors.view(-1)
+        found = flat.nonzero()[:, 0]
+        entries: Floats = flat[found].cpu().numpy().astype(np.float64)
+        rows, columns = np.divmod(found.cpu().numpy(), self.data.size)
+        starts = np.searchsorted(rows, np.arange(self.count))
+        lengths = np.sqrt(np.add.reduceat(entries**2, starts))
+        entries /= lengths[rows]
+        return list(zip(np.split(columns, starts[1:]), np.split(entries, starts[1:]), strict=True))

@@ -168,7 +168,7 @@ class TorchData(Operator):
         from sparseigen.operators.torch_block import power_block
         from sparseigen.operators.torch_loop import Rule
 
-        with self._room("a block of cardinalities", 3 * 64 * self.size * self.dtype.itemsize):
+        with self._room("blocks of cardinalities", 4 * 64 * self.size * self.dtype.itemsize):
             return power_block(self, cardinalities, Rule(rtol, atol, max_iterations))
 
     def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
