@@ -155,6 +155,10 @@ class Operator(ABC):
         step = self.power_step(indices, weights, cardinality)
         return step.indices, step.values
 
+    def step_cost(self, cardinality: int) -> float:
+        """Multiplications of one power step, for sharing out work; k columns for a matrix."""
+        return float(cardinality) * self.size
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The principal submatrix of A at ``indices``, float64."""
         return self.columns(indices)[indices].astype(np.float64)

@@ -125,6 +125,10 @@ class DenseData(Operator):
         scaled: NDArray[np.float64] = self.variables.astype(np.float64, copy=False) * (1.0 / np.sqrt(self.divisor))
         return scaled
 
+    def step_cost(self, cardinality: int) -> float:
+        """The samples of k variables, then of all."""
+        return float(self.n_samples) * (self.size + cardinality)
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""
         block = self.variables[indices].astype(np.float64, copy=False)

@@ -83,6 +83,10 @@ class LowRankUpdated(Operator):
         own: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
         return self.base.entry_errors() + own
 
+    def step_cost(self, cardinality: int) -> float:
+        """The base's."""
+        return self.base.step_cost(cardinality)
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The base's submatrix plus a rank-r block."""
         block = self.base.submatrix(indices) + self._change(indices) @ self.left[indices].T

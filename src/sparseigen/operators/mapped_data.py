@@ -94,6 +94,10 @@ class MappedData(Operator):
         """Rounding of the dot products, of centring and scaling, and of the means."""
         return gram_errors(self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
 
+    def step_cost(self, cardinality: int) -> float:
+        """The samples of k variables, then of all."""
+        return float(self.n_samples) * (self.size + cardinality)
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""
         out = np.zeros((len(indices), len(indices)))

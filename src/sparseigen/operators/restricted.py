@@ -48,6 +48,10 @@ class RestrictedOperator(Operator):
         factor = self.base.factor()
         return None if factor is None else factor[self.candidates]
 
+    def step_cost(self, cardinality: int) -> float:
+        """The base's."""
+        return self.base.step_cost(cardinality)
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The base's submatrix."""
         return self.base.submatrix(self.candidates[indices])

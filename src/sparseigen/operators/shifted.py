@@ -47,6 +47,10 @@ class ShiftedOperator(Operator):
         errors = abs(self.sign) * self.base.entry_errors()
         return errors + (2.0**-52 * np.abs(self.diagonal()) if self.shift != 0.0 else 0.0)
 
+    def step_cost(self, cardinality: int) -> float:
+        """The base's."""
+        return self.base.step_cost(cardinality)
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The base's submatrix with the shift on the diagonal."""
         block: NDArray[np.float64] = self.sign * self.base.submatrix(indices)

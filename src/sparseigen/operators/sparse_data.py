@@ -98,6 +98,10 @@ class SparseData(Operator):
         moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor)
         return gram_errors(*moments, np.dtype(np.float64), uncentred=True)
 
+    def step_cost(self, cardinality: int) -> float:
+        """The stored entries of k variables, then of all."""
+        return float(self.variables.nnz) * (1.0 + cardinality / self.size)
+
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64 over blocks of samples."""
         out = np.zeros((len(indices), len(indices)))

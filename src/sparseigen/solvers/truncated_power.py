@@ -23,7 +23,10 @@ POLISHES = (None, "solve", "swap")
 "swap": the best runs are then improved by exchanging variables."""
 
 POLISHED_RUNS = 3
-MAX_SWAPS = 200
+SWAP_ROUNDS = (20, 200)
+"""Fewest and most swaps a polished run may make; between them the work decides."""
+SWAP_WORK = 60.0
+"""Swapping may cost about as much as this many plain runs, all polished runs together."""
 EXPECTED_PRODUCTS = {"auto": 600, "columns": 400}
 """Products a start leads to, for the decision whether forming the Gram matrix pays; others: 30."""
 
@@ -78,7 +81,8 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
         settings |= {"starts_tried": [label for label, _ in starts], "start_used": runs[0].label}
     best = runs[0]
     if options.polish == "swap":
-        polished = [_polish(operator, moving, cardinality, run, options, shift) for run in runs[:POLISHED_RUNS]]
+        rounds = _swap_rounds(operator, cardinality, runs[0])
+        polished = [_polish(operator, moving, cardinality, run, options, shift, rounds) for run in runs[:POLISHED_RUNS]]
         best, swaps, limited = max(polished, key=lambda item: item[0].value)
         settings |= {"swaps": swaps, "swap_limited": limited}
         if len(starts) > 1:
@@ -191,16 +195,16 @@ def settle(operator: Operator, cardinality: int, run: Run, options: SolverOption
 
 
 def _polish(
-    operator: Operator, moving: Operator, cardinality: int, run: Run, options: SolverOptions, shift: float
+    operator: Operator, moving: Operator, cardinality: int, run: Run, options: SolverOptions, shift: float, rounds: int
 ) -> tuple[Run, int, bool]:
-    """Alternate swaps and power steps until neither raises the value."""
+    """Alternate swaps and power steps until neither raises the value, or the rounds are used up."""
     total, limited = 0, False
-    while total < MAX_SWAPS:
+    while total < rounds:
         report = swap(
             operator,
             run.vector,
             run.value,
-            max_swaps=MAX_SWAPS - total,
+            max_swaps=rounds - total,
             progress=options.progress,
             nonnegative=options.nonnegative,
         )
@@ -210,6 +214,15 @@ def _polish(
         swapped = replace(run, vector=report.vector, value=report.value, history=[*run.history, report.value])
         run = settle(moving, cardinality, swapped, options, shift=shift)
     return run, total, limited
+
+
+def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
+    """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
+    plain_run = max(1, run.n_iterations) * operator.step_cost(cardinality)
+    columns = cardinality * operator.step_cost(0) if operator.step_cost(0) > 0.0 else 0.0
+    one_swap = columns + cardinality**2 * operator.size + 80.0 * cardinality**3
+    affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
+    return int(min(max(affordable, SWAP_ROUNDS[0]), SWAP_ROUNDS[1]))
 
 
 def _check_curvature(operator: Operator, previous: float, value: float, length: float) -> None:
