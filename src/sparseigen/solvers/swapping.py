@@ -23,12 +23,14 @@ from sparseigen.operators.contract import Indices, Operator
 from sparseigen.solvers.interface import Progress, SparseVector
 from sparseigen.solvers.support import best_on_support, leading_eigenpair, value_on_support
 
+Columns = NDArray[np.float64]
+
 LARGEST_CARDINALITY = 1024
 """Above this the k x k decompositions cost more than they bring; the limit is said in the settings."""
-WORK_LIMIT = 2.0e9
+WORK_LIMIT = 2.0e8
 """Operations one round may spend on outside variables; the most promising ones are tried when all are too many."""
-CANDIDATES_SOLVED = 8
-"""Pairs whose k x k problem is solved exactly each round."""
+CANDIDATES_SOLVED = {64: 8, LARGEST_CARDINALITY: 2}
+"""Pairs whose k x k problem is solved exactly each round, up to each cardinality: large problems cost more each."""
 
 
 @dataclass(frozen=True)
@@ -57,18 +59,28 @@ def swap(
     if cardinality > LARGEST_CARDINALITY:
         return SwapReport(vector, value, 0, limited=True)
     limited = False
+    columns = np.asarray(operator.columns(vector.indices), dtype=np.float64)
     for done in range(max_swaps):
-        outside, cut = _outside(operator, vector)
+        outside, cut = _outside(operator, vector, columns)
         limited = limited or cut
-        found = _best_swap(operator, vector, value, outside, nonnegative)
+        found = _best_swap(operator, vector, value, outside, columns, nonnegative)
         if found is None:
             return SwapReport(vector, value, done, limited)
-        vector, value = found
+        before, (vector, value) = vector.indices, found
+        columns = _exchanged(operator, columns, before, vector.indices)
         progress.report(vector, value)
     return SwapReport(vector, value, max_swaps, limited=True)
 
 
-def _outside(operator: Operator, vector: SparseVector) -> tuple[Indices, bool]:
+def _exchanged(operator: Operator, columns: Columns, before: Indices, after: Indices) -> Columns:
+    """The columns of A at the new support: one is new, the others are at hand."""
+    entering = np.setdiff1d(after, before)
+    known = np.hstack([columns, np.asarray(operator.columns(entering), dtype=np.float64)])
+    position = {int(index): place for place, index in enumerate([*before.tolist(), *entering.tolist()])}
+    return np.ascontiguousarray(known[:, [position[int(index)] for index in after]])
+
+
+def _outside(operator: Operator, vector: SparseVector, columns: Columns) -> tuple[Indices, bool]:
     """The variables to try: all outside the support, or the most correlated ones when those are too many."""
     size, cardinality = operator.size, len(vector.indices)
     mask = np.ones(size, dtype=bool)
@@ -77,19 +89,20 @@ def _outside(operator: Operator, vector: SparseVector) -> tuple[Indices, bool]:
     affordable = max(64, int(WORK_LIMIT / max(cardinality, 32) ** 2 / 4))
     if outside.size <= affordable:
         return outside, False
-    product = operator.apply_support(vector.indices, vector.weights)[outside]
+    product = (columns @ vector.weights)[outside]
     return outside[kernels.largest_magnitudes(np.ascontiguousarray(product), affordable)], True
 
 
 def _best_swap(
-    operator: Operator, vector: SparseVector, value: float, outside: Indices, nonnegative: bool
+    operator: Operator, vector: SparseVector, value: float, outside: Indices, columns: Columns, nonnegative: bool
 ) -> tuple[SparseVector, float] | None:
     """The best of the most promising swaps, or None if none of them raises the value."""
     inside = vector.indices
-    border = operator.columns(inside)[outside].astype(np.float64).T  # A_Sj for all j outside
+    border = np.ascontiguousarray(columns[outside].T)  # A_Sj for all j outside
     scores = swap_scores(operator.submatrix(inside), border, operator.diagonal()[outside])
     least_gain = 1e-12 * abs(value) + 1e-300
-    order = _largest(scores, CANDIDATES_SOLVED if not nonnegative else 4 * CANDIDATES_SOLVED)
+    solved = next(count for limit, count in CANDIDATES_SOLVED.items() if len(inside) <= limit)
+    order = _largest(scores, solved if not nonnegative else 4 * solved)
     best: tuple[SparseVector, float] | None = None
     for position in order:
         leaving, entering = divmod(int(position), outside.size)
