@@ -89,7 +89,7 @@ def main() -> None:
     print("quick: start='peel', polish=None; many starts: start='auto', polish=None; both uncertified")
     heads = " ".join(f"| {name:>11} {'s':>7}" for name in ("Frank-Wolfe", *TIERS))
     print(f"{'graph':>10} {'k':>5} {heads} | proof")
-    below = over = 0
+    below = below_in_time = 0
     for name, make in GRAPHS.items():
         matrix = make()
         scaled = matrix / matrix.data.max()
@@ -100,13 +100,16 @@ def main() -> None:
             chosen, theirs = timed(lambda s=scaled, k=k: frank_wolfe(s, k), repeats)
             density = float(matrix[chosen][:, chosen].sum()) / k
             cells = [f"| {density:>11.5f} {theirs:>7.4f}"]
+            in_time = 0.0
             for tier, arguments in TIERS.items():
                 found, seconds = timed(lambda m=matrix, k=k, a=arguments: se.densest_k_subgraph(m, k, **a), repeats)
-                below += found.density < density * (1 - 1e-12)
-                over += tier == "quick" and seconds > theirs
+                below += tier == "default" and found.density < density * (1 - 1e-12)
+                in_time = max(in_time, found.density) if seconds <= theirs else in_time
                 cells.append(f"| {found.density:>11.5f} {seconds:>7.4f}")
+            below_in_time += in_time < density * (1 - 1e-12)
             print(f"{name:>10} {k:>5} {' '.join(cells)} | {found.certificate}", flush=True)
-    print(f"cells below Frank-Wolfe: {below}; rows where the quick tier took longer than Frank-Wolfe: {over}")
+    print(f"rows where the default is below Frank-Wolfe: {below}")
+    print(f"rows where our best tier within Frank-Wolfe's own time is below it (or none is within): {below_in_time}")
 
 
 if __name__ == "__main__":

@@ -83,14 +83,11 @@ class GraphFacts:
         return max(0, min(24, 61 - max(1, total).bit_length()))
 
     @cached_property
-    def part_loads(self) -> Integers:
-        """Fair loads of the vertices of `load_part`, edges within it only."""
-        same = len(self.load_part) == len(self.part)
-        graph = self.part_graph if same else self.graph
-        if not same and len(self.load_part) < self.graph.size:
-            graph = self.graph.induced(self.load_part)
-        loads, _ = graph_kernels.fair_loads(graph.rows, graph.loops, self.sweeps, self.load_bits)
-        return loads
+    def _load_graph(self) -> IntegerGraph:
+        """The subgraph on `load_part`."""
+        if len(self.load_part) == len(self.part):
+            return self.part_graph
+        return self.graph if len(self.load_part) == self.graph.size else self.graph.induced(self.load_part)
 
     @cached_property
     def loads(self) -> Integers:
@@ -99,7 +96,17 @@ class GraphFacts:
         `load_part` is a suffix of the order of removal, so an edge with an end outside is carried by the end removed
         first, and no edge is forgotten.
         """
+        return self._loads_after(self.sweeps)
+
+    @cached_property
+    def early_loads(self) -> Integers:
+        """Loads after few sweeps: another good start, not always a worse one."""
+        return self._loads_after(FAST_SWEEPS)
+
+    def _loads_after(self, sweeps: int) -> Integers:
+        inner = self._load_graph
+        fair, _ = graph_kernels.fair_loads(inner.rows, inner.loops, sweeps, self.load_bits)
         loads = np.empty(self.graph.size, dtype=np.int64)
         loads[self.removal_order] = self.removal_shares << self.load_bits
-        loads[self.load_part] = self.part_loads
+        loads[self.load_part] = fair
         return loads

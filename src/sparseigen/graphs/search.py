@@ -179,8 +179,10 @@ def _peel_orders(search: Searcher) -> dict[str, Integers]:
 
 
 def _load_orders(search: Searcher) -> dict[str, Integers]:
-    loads = search.facts.loads[search.part]
-    return {"loads": np.argsort(-loads, kind="stable")}
+    orders = {"loads": np.argsort(-search.facts.loads[search.part], kind="stable")}
+    if search.polish is not None:
+        orders["early loads"] = np.argsort(-search.facts.early_loads[search.part], kind="stable")
+    return orders
 
 
 def _greedy_orders(search: Searcher) -> dict[str, Integers]:
