@@ -39,9 +39,9 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
     dominated by the nonnegative (off its diagonal) B with B_ij = |A_ij|, and lambda_max(B) <= max_i (Bd)_i / d_i
     (Collatz and Wielandt). The computed r_i is off by at most (k + 6) roundings of |A_ii| + the rest.
 
-    Where the matrix is not in memory, rows that cannot reach the answer found are not formed: `_ceilings`.
+    Where the matrix is not in memory, rows that cannot reach the answer found are not formed: `row_ceilings`.
     """
-    rows = _ceilings(problem, weights)
+    rows = row_ceilings(problem, weights)
     wanted = None if problem.dense is not None else np.flatnonzero(rows > problem.achieved)
     for own, block in problem.blocks(wanted):
         sums, _ = kernels.top_row_sums(block, own, weights, problem.cardinality - 1)
@@ -51,7 +51,7 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
     return float(rows.max()) + problem.margin + TINY, rows
 
 
-def _ceilings(problem: BoundProblem, weights: Numbers) -> Numbers:
+def row_ceilings(problem: BoundProblem, weights: Numbers) -> Numbers:
     """Above every r_i without a look at the matrix: |A_ij| <= sqrt(A_ii A_jj) in a Gram matrix, infinite in others."""
     if problem.dense is not None or not problem.operator.psd_by_construction:
         return np.full(problem.size, np.inf)

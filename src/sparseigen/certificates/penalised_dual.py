@@ -41,7 +41,7 @@ HOPELESS = 1.5
 """A closed form this many times above the best bound is not searched for a better penalty."""
 LARGEST_STEP = 1.0e8
 """Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this."""
-EXACT, NEARLY_EXACT = 1e-8, 5e-5
+EXACT, NEARLY_EXACT = 1e-8, 2e-4
 """Relative gaps: below the second, neighbouring cardinalities are tried in closed form until the first is reached."""
 
 
@@ -109,7 +109,7 @@ def neighbouring_forms(
     """
     shares = np.sort((rows @ direction) ** 2)[::-1]
     seen = {cardinality}
-    for offset in (-8, -3, -1, 1, 3, 8):
+    for offset in (-3, -1, 1, 3):
         count = min(max(cardinality + offset, 1), len(rows) - 1)
         reached = _penalised_fixed_point(rows, direction, _middle(shares, count))
         own = int(((rows @ reached) ** 2 > _middle(shares, count)).sum())

@@ -20,7 +20,7 @@ from sparseigen.solvers.interface import SparseVector
 
 Numbers = NDArray[np.float64]
 
-BLOCK_ENTRIES = 1 << 22
+BLOCK_ENTRIES = 1 << 20
 LARGEST_EXPONENT = 400
 """Matrices with entries beyond 2 ** +-400 are searched in scaled form: solvers form squares and their sums."""
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from sparseigen import kernels
-from sparseigen.certificates.elementary import scaled_row_values
+from sparseigen.certificates.elementary import row_ceilings, scaled_row_values
 from sparseigen.certificates.problem import BoundProblem, Numbers
 
 PASSES = 5
 """Passes over a matrix in memory. Each costs one read of it."""
 PASSES_FROM_DATA = 3
-"""Passes when each has to form rows again, block by block; only one when most rows have to be formed."""
+"""Passes when each has to form rows again, block by block."""
+WHOLE_PASSES = 2
+"""Of those, how many may form more than a quarter of the rows."""
 FLOOR = 1e-7
 """Smallest weight, relative to the largest."""
 
@@ -26,10 +28,11 @@ def scaled_row_bound(problem: BoundProblem) -> float:
     weights = starting_weights(problem)
     best, previous = np.inf, np.inf
     for done in range(passes):
+        formed = int((row_ceilings(problem, weights) > problem.achieved).sum())
+        if problem.dense is None and done >= WHOLE_PASSES and 4 * formed > problem.size:
+            break
         bound, rows = scaled_row_values(problem, weights)
         best = min(best, bound)
-        if problem.dense is None and 4 * int((rows > problem.achieved).sum()) > problem.size:
-            break
         settled = done > 1 and bound > previous * (1.0 - 1e-5)
         if settled or best <= problem.achieved * (1.0 + problem.target_gap) or problem.out_of_time:
             break
