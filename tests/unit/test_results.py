@@ -70,5 +70,6 @@ def test_certificate_gap_and_optimality() -> None:
     assert not Certificate(1.0, 2.0, "trace").optimal
     assert Certificate(1.0, 1.0 + 1e-9, "trace").optimal
     assert str(Certificate(1.0, 1.0, "trace")) == "proven optimal"
+    assert str(Certificate(1.0, 1.00001, "trace")) == "gap < 0.01%"
     assert Certificate(0.0, 0.0, "trace").relative_gap == 0.0
     assert Certificate(-2.0, -1.0, "trace").relative_gap == 0.5

@@ -40,7 +40,7 @@ def result_table(result: SparseEigResult) -> str:
 def _proof(result: SparseEigResult) -> str:
     if result.certificate is None:
         return "uncertified"
-    return "optimal" if result.certificate.optimal else f"gap {result.certificate.relative_gap:.2%}"
+    return "optimal" if result.certificate.optimal else str(result.certificate)
 
 
 def _aligned(body: list[list[str]], footer: list[list[str]]) -> str:

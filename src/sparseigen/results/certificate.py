@@ -46,7 +46,9 @@ class Certificate:
         return self.relative_gap <= self.tolerance
 
     def __str__(self) -> str:
-        return "proven optimal" if self.optimal else f"gap {self.relative_gap:.2%}"
+        if self.optimal:
+            return "proven optimal"
+        return f"gap {self.relative_gap:.2%}" if self.relative_gap >= 5e-5 else "gap < 0.01%"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""
