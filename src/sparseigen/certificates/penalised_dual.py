@@ -46,7 +46,27 @@ EXACT, NEARLY_EXACT = 1e-8, 2e-4
 
 
 def dual_value(factor: Factor, points: Numbers, cardinality: int, *, hopeless_above: float = np.inf) -> float:
-    """The proven bound that the dual points give, rounding included.
+    """The proven bound that the dual points give, rounding included."""
+    total = sum_of_largest(remainders(factor, points), cardinality)
+    penalty = total * (1.0 + 2.0 * gamma(cardinality)) + factor.rest + gram_slack(points)
+    top = largest_eigenvalue_bound(points.T @ points, hopeless_above=hopeless_above - penalty)
+    return (top + penalty) * (1.0 + 8.0 * UNIT)
+
+
+def dual_values(factor: Factor, points: Numbers) -> Numbers:
+    """The same for every cardinality 1..p at once: the points do not depend on k, only the number of terms does."""
+    totals = np.cumsum(np.sort(remainders(factor, points))[::-1])
+    penalties = totals * (1.0 + 2.0 * gamma(len(totals))) + factor.rest + gram_slack(points)
+    return (largest_eigenvalue_bound(points.T @ points) + penalties) * (1.0 + 8.0 * UNIT)
+
+
+def gram_slack(points: Numbers) -> float:
+    """The rounding of the points' Gram matrix: p-term sums, at most that share of its trace in the spectral norm."""
+    return 2.0 * gamma(len(points)) * float(np.einsum("ij,ij->", points, points)) + TINY
+
+
+def remainders(factor: Factor, points: Numbers) -> Numbers:
+    """rho_i for every variable, raised past its rounding.
 
     rho_i is the larger root of t^2 - (|f|^2 - |z|^2) t - |f|^2 |z_perp|^2 with z_perp the part of z orthogonal to f;
     it grows with both coefficients, so both are raised past their errors first.
@@ -67,15 +87,8 @@ def dual_value(factor: Factor, points: Numbers, cardinality: int, *, hopeless_ab
     root = np.sqrt(difference**2 + 4.0 * product)
     with np.errstate(divide="ignore", invalid="ignore"):
         below = np.where(root - difference > 0.0, 2.0 * product / (root - difference), 0.0)
-    remainders = np.where(difference >= 0.0, 0.5 * (difference + root), below) * (1.0 + 16.0 * UNIT)
-    remainders += 1e-140  # squares that underflowed
-    gram = points.T @ points
-    # The Gram matrix's own rounding: p-term sums, at most that share of its trace in the spectral norm.
-    slack = 2.0 * gamma(len(rows)) * float(sizes.sum()) + TINY
-    total = sum_of_largest(remainders, cardinality)
-    penalty = total * (1.0 + 2.0 * gamma(cardinality)) + factor.rest + slack
-    top = largest_eigenvalue_bound(gram, hopeless_above=hopeless_above - penalty)
-    return (top + penalty) * (1.0 + 8.0 * UNIT)
+    found: Numbers = np.where(difference >= 0.0, 0.5 * (difference + root), below) * (1.0 + 16.0 * UNIT)
+    return found + 1e-140  # squares that underflowed
 
 
 def support_points(rows: Numbers, direction: Numbers, penalty: float) -> Numbers:
@@ -251,9 +264,15 @@ def converged_penalised_bound(problem: BoundProblem) -> float:
 
 
 def _best_dual(problem: BoundProblem, factor: Factor, steps: int) -> float:
+    if problem.cardinality == problem.size:
+        return dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
+    kept = best_points(problem, factor, steps)
+    return np.inf if kept is None else dual_value(factor, kept, problem.cardinality)
+
+
+def best_points(problem: BoundProblem, factor: Factor, steps: int) -> Numbers | None:
+    """The dual points with the best promise below the best bound so far; None where none has one."""
     cardinality, rows = problem.cardinality, factor.rows
-    if cardinality == problem.size:
-        return dual_value(factor, rows, cardinality, hopeless_above=problem.best)
     direction = _direction(problem, rows)
     penalty = max(_middle(np.sort((rows @ direction) ** 2)[::-1], cardinality), 1e-9)
     points, bound = _best_penalty(rows, direction, cardinality, cardinality, problem.best)
@@ -270,7 +289,7 @@ def _best_dual(problem: BoundProblem, factor: Factor, steps: int) -> float:
         for points, bound in neighbouring_forms(rows, direction, cardinality, promised):
             if bound < promised:
                 kept, promised = points, bound
-    return np.inf if kept is None else dual_value(factor, kept, cardinality)
+    return kept
 
 
 def _middle(shares: Numbers, count: int) -> float:

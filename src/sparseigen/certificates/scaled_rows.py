@@ -24,21 +24,31 @@ def scaled_row_bound(problem: BoundProblem) -> float:
     With x the Perron vector of the optimal block and k = p the iteration is the power method, and the bound tends
     to the eigenvalue; any d > 0 gives a valid bound, so the best one seen is returned.
     """
+    return _iterated(problem)[0]
+
+
+def settled_weights(problem: BoundProblem) -> Numbers:
+    """The weights d that gave the best bound of the iteration; they prove a bound for every cardinality."""
+    return _iterated(problem)[1]
+
+
+def _iterated(problem: BoundProblem) -> tuple[float, Numbers]:
     passes = PASSES if problem.dense is not None else PASSES_FROM_DATA
-    weights = starting_weights(problem)
+    weights = best_weights = starting_weights(problem)
     best, previous = np.inf, np.inf
     for done in range(passes):
         formed = int((row_ceilings(problem, weights) > problem.achieved).sum())
         if problem.dense is None and done >= WHOLE_PASSES and 4 * formed > problem.size:
             break
         bound, rows = scaled_row_values(problem, weights)
-        best = min(best, bound)
+        if bound < best:
+            best, best_weights = bound, weights
         settled = done > 1 and bound > previous * (1.0 - 1e-5)
         if settled or best <= problem.achieved * (1.0 + problem.target_gap) or problem.out_of_time:
             break
         previous = bound
         weights = _floored(weights * rows)
-    return best
+    return best, best_weights
 
 
 def starting_weights(problem: BoundProblem) -> Numbers:

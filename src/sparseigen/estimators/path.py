@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.certificates import certify as certify_value
+from sparseigen.certificates.along_path import certify_path, shares_certificates
 from sparseigen.errors import OptionError
 from sparseigen.inputs.arguments import (
     check_candidates,
@@ -57,8 +58,9 @@ def cardinality_path(
         "tpower" warm-starts every point from its neighbours, up and down the path. "pathspca" is one greedy path.
         Any other method solves each k on its own.
     certify : bool
-        Prove a bound for every point. A bound for a larger k also holds for a smaller one, so bounds never rise as
-        k falls.
+        Prove a bound for every point. Long paths share the expensive part of their bounds between points; for
+        one k `upper_bound` proves more. A bound for a larger k also holds for a smaller one, so bounds never rise
+        as k falls.
     nonnegative, candidates, max_iterations, rng, method_options
         As in `sparse_eigenvector`.
 
@@ -192,8 +194,11 @@ def _result(
 
 
 def _certified(problem: Operator, results: list[SparseEigResult], points: list[Point]) -> list[SparseEigResult]:
-    """Certificates from the largest k down: whatever bounds k + 1 bounds k."""
+    """Certificates from the largest k down: whatever bounds k + 1 bounds k. Long paths are certified as a whole."""
     prepared = problem.prepared_for(len(results))
+    if shares_certificates(prepared, len(results)):
+        shared = certify_path(prepared, [result.cardinality for result in results], [vector for vector, _ in points])
+        return [replace(result, certificate=own) for result, own in zip(results, shared, strict=True)]
     certified: list[SparseEigResult] = []
     larger: Certificate | None = None
     for result, (vector, _) in zip(reversed(results), reversed(points), strict=True):

@@ -148,8 +148,9 @@ class DenseData(Operator):
         """
         if self.size > LARGEST_MATERIALISED // 2 or self.size > 10 * n_products:
             return self
-        gram = DenseSymmetric(CheckedArray(self.to_dense(), "dense", self.names), positive_semidefinite=True)
-        return gram
+        # The Gram matrix carries the rounding of the data and of its own sums: certificates on it must cover them.
+        matrix, errors = CheckedArray(self.to_dense(), "dense", self.names), self.entry_errors()
+        return DenseSymmetric(matrix, positive_semidefinite=True, entry_errors=errors)
 
     def describe(self) -> dict[str, object]:
         """Adds the number of samples and what was done to the columns."""

@@ -10,16 +10,31 @@ from sparseigen.inputs.arrays import CheckedArray
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 
 
+def averaging_errors(matrix: CheckedArray) -> NDArray[np.float64]:
+    """The rounding of (A + A') / 2 where the door had to average: one unit of the largest entry."""
+    errors = np.zeros(matrix.values.shape[0])
+    if matrix.symmetrised:
+        errors += float(np.finfo(matrix.values.dtype).eps) * matrix.magnitude
+    return errors
+
+
 class DenseSymmetric(Operator):
     """A dense symmetric matrix, kept as the caller gave it: no copy, never written to."""
 
-    def __init__(self, matrix: CheckedArray, *, positive_semidefinite: bool | None = None) -> None:
+    def __init__(
+        self,
+        matrix: CheckedArray,
+        *,
+        positive_semidefinite: bool | None = None,
+        entry_errors: NDArray[np.float64] | None = None,
+    ) -> None:
         self.matrix = matrix.values
         self.size = self.matrix.shape[0]
         self.dtype = self.matrix.dtype
         self.names = matrix.names
         self.symmetrised = matrix.symmetrised
         self._magnitude = matrix.magnitude
+        self._entry_errors = averaging_errors(matrix) if entry_errors is None else entry_errors
         self.positive_semidefinite = positive_semidefinite
         if positive_semidefinite is None and float(self.diagonal().min()) < 0.0:
             self.positive_semidefinite = False
@@ -44,6 +59,10 @@ class DenseSymmetric(Operator):
         """A V by one matrix product."""
         product: Matrix = self.matrix @ block.astype(self.dtype, copy=False)
         return product
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Zero for the caller's own matrix; what was passed on for one that was computed from data."""
+        return self._entry_errors
 
     def magnitude(self) -> float:
         """The largest |entry|, known from the check at the door."""
