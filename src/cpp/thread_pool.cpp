@@ -25,7 +25,7 @@ static int current_process() { return static_cast<int>(getpid()); }
 namespace sparseigen {
 namespace {
 
-constexpr double kSerialWork = 60000.0;  // below this many operations a second thread does not pay
+constexpr double kSerialWork = 500000.0;  // below this many operations waking a second thread does not pay
 
 int affinity_count() {
 #if defined(__linux__)

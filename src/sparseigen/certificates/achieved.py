@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen.certificates.rounding import TINY, UNIT, gamma
-from sparseigen.operators.contract import Operator
+from sparseigen.operators.contract import Indices, Operator
 from sparseigen.solvers.interface import SparseVector
 
 BLOCK_ENTRIES = 1 << 22
+LARGEST_PLAIN_EXPONENT = 200
 
 
 def achieved_value(operator: Operator, vector: SparseVector) -> float:
@@ -18,10 +23,12 @@ def achieved_value(operator: Operator, vector: SparseVector) -> float:
     form, magnitude = 0.0, 0.0
     step = max(1, BLOCK_ENTRIES // operator.size)
     parts = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
-    largest = max(float(np.abs(operator.accurate_columns(indices[part])[indices]).max()) for part in parts)
+    blocks = [operator.accurate_columns(indices[part])[indices] for part in parts[:1]]  # most often the only one
+    largest = max(float(np.abs(block).max()) for block in itertools.chain(blocks, _rest(operator, indices, parts)))
     exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
-    for part in parts:
-        block = np.ldexp(operator.accurate_columns(indices[part])[indices], -exponent)
+    exponent = exponent if abs(exponent) > LARGEST_PLAIN_EXPONENT else 0  # no copy where no product can overflow
+    for part, block in zip(parts, itertools.chain(blocks, _rest(operator, indices, parts)), strict=True):
+        block = np.ldexp(block, -exponent) if exponent else block
         form += float(weights @ (block @ weights[part]))
         magnitude += float(np.abs(weights) @ (np.abs(block) @ np.abs(weights[part])))
     entries = np.ldexp(operator.entry_errors()[indices], -exponent)
@@ -32,3 +39,9 @@ def achieved_value(operator: Operator, vector: SparseVector) -> float:
     quotient = low / (length * (1.0 + slack)) if low >= 0.0 else low / (length * (1.0 - slack))
     value = float(np.ldexp(quotient - 4.0 * UNIT * abs(quotient), exponent))
     return float(np.nextafter(value, -np.inf))
+
+
+def _rest(operator: Operator, indices: Indices, parts: list[slice]) -> Iterator[NDArray[np.float64]]:
+    """The blocks after the first, formed one at a time: together they can be larger than memory allows."""
+    for part in parts[1:]:
+        yield operator.accurate_columns(indices[part])[indices]
