@@ -1,37 +1,23 @@
 // The Python face of the graph kernels. Values are checked by kernels/graph_compiled.py and its callers; here only
 // what could walk out of memory is tested.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 
-#include <stdexcept>
 #include <type_traits>
 
+#include "bindings.hpp"
 #include "graph.hpp"
 #include "graph_bind.hpp"
 #include "webgraph.hpp"
 
-namespace nb = nanobind;
-
 namespace sparseigen {
 namespace {
 
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Longs = Vector<std::int64_t>;
 using Ints = Vector<std::int32_t>;
 using Flags = Vector<std::uint8_t>;
 
-void expect(bool condition, const char* message) {
-    if (!condition) throw std::invalid_argument(message);
-}
-
 void expect_vertices(const Longs& vertices, std::size_t limit) {
-    for (std::size_t f = 0; f < vertices.shape(0); ++f)
-        expect(vertices.data()[f] >= 0 && static_cast<std::size_t>(vertices.data()[f]) < limit,
-               "vertex out of range");
+    expect_below(vertices, limit, "vertex out of range");
 }
 
 // The graph behind three arrays; a weight array of length 0 means that all weights are 1.

@@ -1,42 +1,21 @@
 // The Python face of the compiled kernels. Arguments are checked by kernels/compiled.py; here only shapes that
 // could walk out of memory are tested.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <stdexcept>
-
+#include "bindings.hpp"
 #include "bounds_module.hpp"
 #include "graph_bind.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
-namespace nb = nanobind;
 using namespace sparseigen;
 
 namespace {
-
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void expect(bool condition, const char* message) {
-    if (!condition) throw std::invalid_argument(message);
-}
-
-void expect_rows(const Vector<std::int64_t>& rows, std::size_t limit) {
-    for (std::size_t f = 0; f < rows.shape(0); ++f)
-        expect(rows.data()[f] >= 0 && static_cast<std::size_t>(rows.data()[f]) < limit, "row index out of range");
-}
 
 template <class T>
 void bind_combine(nb::module_& m) {
     m.def("combine_rows", [](Matrix<T> matrix, Vector<std::int64_t> rows, Vector<T> weights, Output<T> out) {
         expect(rows.shape(0) == weights.shape(0), "rows and weights differ in length");
         expect(out.shape(0) == matrix.shape(1), "out has the wrong length");
-        expect_rows(rows, matrix.shape(0));
+        expect_below(rows, matrix.shape(0), "row index out of range");
         nb::gil_scoped_release release;
         combine_rows(matrix.data(), matrix.shape(1), rows.data(), rows.shape(0), weights.data(), out.data(),
                      matrix.shape(1));
@@ -59,7 +38,7 @@ void bind_sparse(nb::module_& m) {
     m.def("sparse_combine_rows", [](Vector<I> row_starts, Vector<I> columns, Vector<T> values,
                                     Vector<std::int64_t> rows, Vector<T> weights, Output<T> out) {
         expect(rows.shape(0) == weights.shape(0), "rows and weights differ in length");
-        expect_rows(rows, row_starts.shape(0) - 1);
+        expect_below(rows, row_starts.shape(0) - 1, "row index out of range");
         nb::gil_scoped_release release;
         sparse_combine_rows<T, I>(row_starts.data(), columns.data(), values.data(), rows.data(), rows.shape(0),
                                   weights.data(), out.data(), out.shape(0));

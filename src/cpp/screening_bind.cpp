@@ -1,27 +1,12 @@
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
-#include <stdexcept>
-
+#include "bindings.hpp"
 #include "screening.hpp"
 
-namespace nb = nanobind;
 using namespace sparseigen;
 
 namespace {
 
-template <class T>
-using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Codes = nb::ndarray<const std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using CodesOutput = nb::ndarray<std::int8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-void expect(bool condition, const char* message) {
-    if (!condition) throw std::invalid_argument(message);
-}
 
 template <class T>
 void bind_for(nb::module_& m) {

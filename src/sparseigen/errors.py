@@ -100,11 +100,16 @@ class ConvergenceWarning(UserWarning):
 
 
 class SolveInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a solve. ``result`` holds the best answer found until then, or None."""
+    """Ctrl-C during a solve.
 
-    def __init__(self, result: object | None) -> None:
-        super().__init__("interrupted; the best answer so far is in .result")
+    ``result`` holds the best answer found until then, or None; ``completed`` the components finished before it, where
+    several were asked for.
+    """
+
+    def __init__(self, result: object | None, completed: tuple[object, ...] = ()) -> None:
+        super().__init__("interrupted; the best answer so far is in .result, what was finished before in .completed")
         self.result = result
+        self.completed = completed
 
 
 def one_of(options: Iterable[object]) -> str:

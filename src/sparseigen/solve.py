@@ -20,6 +20,7 @@ from sparseigen.inputs.arguments import (
     check_cardinality,
     check_choice,
     check_count,
+    check_flag,
     check_method_options,
     check_rng,
     check_start_vector,
@@ -135,7 +136,7 @@ def sparse_eigenvector(
     options = SolverOptions(
         start=_check_start(start, operator.size, allowed),
         polish=check_choice(polish, POLISHES, "polish"),
-        nonnegative=_check_flag(nonnegative, "nonnegative"),
+        nonnegative=check_flag(nonnegative, "nonnegative"),
         rtol=check_tolerance(rtol, "rtol"),
         atol=check_tolerance(atol, "atol"),
         max_iterations=check_count(max_iterations, "max_iterations"),
@@ -144,7 +145,7 @@ def sparse_eigenvector(
         extra=check_method_options(method_options, spec.parameters, method),
     )
     check_definite(method, searched)
-    certify = _check_flag(certify, "certify")
+    certify = check_flag(certify, "certify")
     if on_iteration is not None and not callable(on_iteration):
         message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
         raise OptionError(message)
@@ -196,7 +197,7 @@ def sparse_eigenvector_block(
         progress=Progress(operator.size),
         extra=check_method_options(method_options, spec.parameters, method),
     )
-    if _check_flag(certify, "certify"):
+    if check_flag(certify, "certify"):
         raise OptionError("certify=True: a block of components found at once has no bound; use certify=False.")
     began = time.perf_counter()
     outcomes = spec.solve_block(operator, cardinalities, options)
@@ -308,13 +309,6 @@ def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
     if not within.any():
         raise OptionError("start is zero on all candidates; give a start with weight on them, or start='auto'.")
     return within
-
-
-def _check_flag(value: Any, name: str) -> bool:
-    if not isinstance(value, (bool, np.bool_)):
-        message = f"{name}={value!r} must be True or False."
-        raise OptionError(message)
-    return bool(value)
 
 
 def _spreading(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:

@@ -93,9 +93,10 @@ def pca(
             results = sparse_components(operator, [cardinality] * n_components, on_iteration=bar)
         except SolveInterrupted as stop:
             bar.close()
-            if stop.result is None:
+            found = [*stop.completed, *([] if stop.result is None else [stop.result])]
+            if not found:
                 raise
-            _show(operator, [stop.result], as_json=as_json)
+            _show(operator, found, as_json=as_json)
             print("stopped early: the best answer so far is shown", file=sys.stderr)
             raise typer.Exit(STOPPED_EARLY) from None
     _show(operator, results, as_json=as_json)

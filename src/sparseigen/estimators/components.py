@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.errors import OptionError, ZeroMatrixError
+from sparseigen.errors import OptionError, SolveInterrupted, ZeroMatrixError
 from sparseigen.inputs.arguments import check_cardinality, check_choice
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.deflated import DEFLATIONS
@@ -76,7 +76,10 @@ def sparse_components(
         if results:
             remaining = deflate(remaining, results[-1].vector)
             _check_not_exhausted(remaining, total, len(results))
-        results.append(sparse_eigenvector(remaining, cardinality, method=method, **options))
+        try:
+            results.append(sparse_eigenvector(remaining, cardinality, method=method, **options))
+        except SolveInterrupted as stop:
+            raise SolveInterrupted(stop.result, tuple(results)) from None
     return results
 
 

@@ -99,3 +99,20 @@ def test_gradient_of_the_adjusted_variance(matrix, rng) -> None:
     step = rng.standard_normal(columns.shape)
     ahead, behind = (adjusted_variance(matrix, columns + t * step)[0] for t in (1e-6, -1e-6))
     assert (ahead - behind) / 2e-6 == pytest.approx(float((gradient * step).sum()), rel=1e-5)
+
+
+def test_an_interruption_keeps_the_components_finished_before_it() -> None:
+    matrix = se.datasets.load_pitprops().matrix
+    first = se.sparse_components(matrix, [7], certify=False)[0]
+    after = []
+
+    def stop_in_the_second(iteration, vector, value) -> None:
+        after.append(iteration)
+        if len(after) > 5 and iteration == 3 and after.count(3) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(se.errors.SolveInterrupted) as caught:
+        se.sparse_components(matrix, [7, 2], certify=False, on_iteration=stop_in_the_second)
+    assert len(caught.value.completed) == 1
+    np.testing.assert_array_equal(caught.value.completed[0].vector, first.vector)
+    assert caught.value.result is not None

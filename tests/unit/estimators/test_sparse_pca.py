@@ -159,8 +159,10 @@ def test_inverse_transform_checks_its_input(data) -> None:
 
 
 def test_input_is_not_written_to(data) -> None:
+    before = data.copy()
     data.flags.writeable = False
     se.SparsePCA(2, 3, scale=True, refine=True).fit(data).transform(data)
+    np.testing.assert_array_equal(data, before)
 
 
 def test_cardinality_search_finds_the_true_variables(rng) -> None:

@@ -1,0 +1,30 @@
+// The array types and checks that every file of Python bindings uses.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstdint>
+#include <stdexcept>
+
+namespace sparseigen {
+
+namespace nb = nanobind;
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+inline void expect(bool condition, const char* message) {
+    if (!condition) throw std::invalid_argument(message);
+}
+
+// Indices that a kernel is going to follow without a second look.
+inline void expect_below(const Vector<std::int64_t>& positions, std::size_t limit, const char* message) {
+    for (std::size_t f = 0; f < positions.shape(0); ++f)
+        expect(positions.data()[f] >= 0 && static_cast<std::size_t>(positions.data()[f]) < limit, message);
+}
+
+}  // namespace sparseigen
