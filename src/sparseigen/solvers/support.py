@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 from sparseigen.operators.contract import Operator
 from sparseigen.solvers.interface import SparseVector, Weights
 
+LARGEST_DIRECT = 128
+"""Above this many variables the k x k problem is solved by Lanczos from the start's weights, to a residual of 1e-7."""
 LARGEST_DENSE_PROBLEM = 1024
 """Up to this many variables the k x k eigenproblem is solved by LAPACK, above by Lanczos from products."""
 
@@ -36,6 +38,11 @@ def best_on_support(
     if len(indices) > LARGEST_DENSE_PROBLEM:
         return _lanczos_on_support(operator, start, nonnegative)
     matrix = operator.submatrix(indices)
+    if len(indices) > LARGEST_DIRECT and not nonnegative:
+        from sparseigen.solvers.warm_eigenpair import warm_eigenpair
+
+        weights, value = warm_eigenpair(matrix, start.weights)
+        return SparseVector(indices, weights), value
     weights, value = leading_eigenpair(matrix)
     if nonnegative:
         weights, value = _nonnegative(matrix, weights, start.weights)

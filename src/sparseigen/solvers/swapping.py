@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.operators.contract import Indices, Operator
 from sparseigen.solvers.interface import Progress, SparseVector
-from sparseigen.solvers.support import best_on_support, leading_eigenpair, value_on_support
+from sparseigen.solvers.support import best_on_support, value_on_support
 
 Columns = NDArray[np.float64]
 
@@ -165,9 +165,7 @@ def _swapped(
         norm = np.linalg.norm(weights)
         start = SparseVector(indices[order], (weights / norm)[order])
         return best_on_support(operator, start, nonnegative=True)
-    indices = indices[order]
-    exact, value = leading_eigenpair(operator.submatrix(indices))
-    return SparseVector(indices, exact), value
+    return best_on_support(operator, SparseVector(indices[order], weights[order]))
 
 
 def recomputed_value(operator: Operator, vector: SparseVector) -> float:

@@ -15,7 +15,7 @@ from sparseigen.results import StopReason
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SparseVector
 from sparseigen.solvers.spectrum import lower_end
 from sparseigen.solvers.starts import Start, make_starts
-from sparseigen.solvers.support import best_on_support
+from sparseigen.solvers.support import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, leading_eigenpair
 from sparseigen.solvers.swapping import recomputed_value, swap
 
 POLISHES = (None, "solve", "swap")
@@ -23,8 +23,10 @@ POLISHES = (None, "solve", "swap")
 "swap": the best runs are then improved by exchanging variables."""
 
 POLISHED_RUNS = 3
-SWAP_ROUNDS = (20, 200)
-"""Fewest and most swaps a polished run may make; between them the work decides."""
+SWAP_ROUNDS = (3, 20, 200)
+"""Swaps a polished run may make: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
+CHEAP_SWAPS = 2.0e9
+"""Operations that any polished run may spend on swaps, whatever a plain run costs."""
 SWAP_WORK = 60.0
 """Swapping may cost about as much as this many plain runs, all polished runs together."""
 EXPECTED_PRODUCTS = {"auto": 600, "columns": 400}
@@ -87,6 +89,8 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
         settings |= {"swaps": swaps, "swap_limited": limited}
         if len(starts) > 1:
             settings["start_used"] = best.label
+    if options.polish is not None:
+        best = _finished(operator, best, options)
     return SolverOutcome(best.vector, best.value, best.stop_reason, best.n_iterations, best.history, settings)
 
 
@@ -216,13 +220,23 @@ def _polish(
     return run, total, limited
 
 
+def _finished(operator: Operator, run: Run, options: SolverOptions) -> Run:
+    """The answer solved by LAPACK where the search was content with Lanczos."""
+    count = len(run.vector.indices)
+    if options.nonnegative or not LARGEST_DIRECT < count <= LARGEST_DENSE_PROBLEM:
+        return run
+    weights, value = leading_eigenpair(operator.submatrix(run.vector.indices))
+    vector = SparseVector(run.vector.indices, weights)
+    return replace(run, vector=vector, value=value, history=[*run.history[:-1], value])
+
+
 def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
     plain_run = max(1, run.n_iterations) * operator.step_cost(cardinality)
-    columns = cardinality * operator.step_cost(0) if operator.step_cost(0) > 0.0 else 0.0
-    one_swap = columns + cardinality**2 * operator.size + 80.0 * cardinality**3
+    one_swap = operator.step_cost(1) + cardinality**2 * operator.size + 80.0 * cardinality**3
     affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
-    return int(min(max(affordable, SWAP_ROUNDS[0]), SWAP_ROUNDS[1]))
+    fewest, usual, most = SWAP_ROUNDS
+    return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))
 
 
 def _check_curvature(operator: Operator, previous: float, value: float, length: float) -> None:
