@@ -33,7 +33,7 @@ from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.solvers import SOLVERS, SolverOptions, SolverOutcome, check_definite, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.starts import STARTS
-from sparseigen.solvers.swapping import recomputed_value
+from sparseigen.solvers.support import recomputed_value
 from sparseigen.solvers.truncated_power import POLISHES
 
 SOLVERS["exact"] = EXACT_SOLVER  # it proves with the certificates' bounds, so it lives above the other solvers
@@ -162,7 +162,12 @@ def sparse_eigenvector(
             "improve. Raise max_iterations, or use polish='swap'."
         )
         warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    return replace(result, certificate=request.certificate(outcome)) if certify else result
+    if not certify:
+        return result
+    try:
+        return replace(result, certificate=request.certificate(outcome))
+    except KeyboardInterrupt:  # the answer is there; only its proof is not
+        raise SolveInterrupted(result) from None
 
 
 def sparse_eigenvector_block(

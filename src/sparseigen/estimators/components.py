@@ -73,13 +73,13 @@ def sparse_components(
     remaining: Operator = operator.prepared_for(PRODUCTS_A_COMPONENT * len(wanted))
     results: list[SparseEigResult] = []
     for cardinality in wanted:
-        if results:
-            remaining = deflate(remaining, results[-1].vector)
-            _check_not_exhausted(remaining, total, len(results))
         try:
+            if results:
+                remaining = deflate(remaining, results[-1].vector)
+                _check_not_exhausted(remaining, total, len(results))
             results.append(sparse_eigenvector(remaining, cardinality, method=method, **options))
-        except SolveInterrupted as stop:
-            raise SolveInterrupted(stop.result, tuple(results)) from None
+        except KeyboardInterrupt as stop:
+            raise SolveInterrupted(getattr(stop, "result", None), tuple(results)) from None
     return results
 
 

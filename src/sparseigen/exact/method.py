@@ -18,7 +18,7 @@ from sparseigen.exact.search import Search
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Operator
 from sparseigen.results import Certificate, StopReason
 from sparseigen.solvers.interface import Proven, SolverOptions, SolverOutcome, SolverSpec, SparseVector
-from sparseigen.solvers.swapping import recomputed_value
+from sparseigen.solvers.support import recomputed_value
 from sparseigen.solvers.truncated_power import solve_truncated_power
 
 TIME_LIMIT, GAP = 60.0, 1e-6

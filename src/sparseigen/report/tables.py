@@ -30,13 +30,6 @@ def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]
     return _aligned([header, *rows], footer)
 
 
-def result_table(result: SparseEigResult) -> str:
-    """One component: a line a variable, largest loading first, and what is known of its value."""
-    rows = [[name, f"{weight:+.4f}"] for name, weight in result.loadings.items()]
-    footer = [["value", f"{result.value:.8g}"], ["certificate", _proof(result)], ["stopped", str(result.stop_reason)]]
-    return _aligned([["variable", "loading"], *rows], footer)
-
-
 def _proof(result: SparseEigResult) -> str:
     if result.certificate is None:
         return "uncertified"

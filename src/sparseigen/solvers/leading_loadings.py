@@ -20,8 +20,7 @@ from sparseigen.operators.contract import Operator
 from sparseigen.results import StopReason
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SparseVector
 from sparseigen.solvers.spectrum import leading_eigenvector
-from sparseigen.solvers.support import best_on_support
-from sparseigen.solvers.swapping import recomputed_value
+from sparseigen.solvers.support import best_on_support, recomputed_value
 
 
 def solve_pca(operator: Operator, cardinality: int, options: SolverOptions) -> SolverOutcome:

@@ -75,6 +75,13 @@ def value_on_support(operator: Operator, vector: SparseVector) -> float:
     return float(vector.weights @ product.astype(np.float64))
 
 
+def recomputed_value(operator: Operator, vector: SparseVector) -> float:
+    """X'Ax from the k x k block where it is small, from a product otherwise."""
+    if len(vector.indices) <= LARGEST_DENSE_PROBLEM:
+        return float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
+    return value_on_support(operator, vector)
+
+
 def _nonnegative(matrix: NDArray[np.float64], leading: Weights, start: Weights) -> tuple[Weights, float]:
     """The best of projected power iterations from the start and from the leading eigenvector's positive part."""
     if leading.sum() < 0.0:

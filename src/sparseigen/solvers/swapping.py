@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.operators.contract import Indices, Operator
 from sparseigen.solvers.interface import Progress, SparseVector
-from sparseigen.solvers.support import best_on_support, value_on_support
+from sparseigen.solvers.support import best_on_support
 
 Columns = NDArray[np.float64]
 
@@ -166,10 +166,3 @@ def _swapped(
         start = SparseVector(indices[order], (weights / norm)[order])
         return best_on_support(operator, start, nonnegative=True)
     return best_on_support(operator, SparseVector(indices[order], weights[order]))
-
-
-def recomputed_value(operator: Operator, vector: SparseVector) -> float:
-    """X'Ax from the k x k block where it is small, from a product otherwise."""
-    if len(vector.indices) <= LARGEST_CARDINALITY:
-        return float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
-    return value_on_support(operator, vector)

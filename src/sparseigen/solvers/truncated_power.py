@@ -16,7 +16,7 @@ from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SparseVec
 from sparseigen.solvers.spectrum import lower_end
 from sparseigen.solvers.starts import Start, make_starts
 from sparseigen.solvers.support import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, leading_eigenpair
-from sparseigen.solvers.swapping import recomputed_value, swap
+from sparseigen.solvers.swapping import swap
 
 POLISHES = (None, "solve", "swap")
 """None: Algorithm 1 as it stands. "solve": runs end in an exact solve on their support, confirmed by a product.
@@ -266,6 +266,3 @@ def _distinct(runs: list[Run]) -> list[Run]:
     for run in runs:
         seen.setdefault(run.vector.indices.tobytes(), run)
     return list(seen.values())
-
-
-__all__ = ["POLISHES", "iterate", "recomputed_value", "settle", "solve_truncated_power"]

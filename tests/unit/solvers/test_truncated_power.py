@@ -332,6 +332,19 @@ class TestInterruption:
         check_result(result, as_operator(matrix))  # type: ignore[arg-type]
         assert isinstance(caught.value, KeyboardInterrupt)
 
+    def test_an_interrupted_proof_keeps_the_answer(
+        self, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def interrupted(*arguments: Any, **options: Any) -> Any:
+            raise KeyboardInterrupt
+
+        matrix = covariance_matrix(rng)
+        answer = sparse_eigenvector(matrix, 6, certify=False)
+        monkeypatch.setattr("sparseigen.solve.certify_value", interrupted)
+        with pytest.raises(SolveInterrupted) as caught:
+            sparse_eigenvector(matrix, 6)
+        np.testing.assert_array_equal(caught.value.result.vector, answer.vector)  # type: ignore[attr-defined]
+
     def test_state_is_not_corrupted(self, rng: np.random.Generator) -> None:
         operator = covariance(rng.standard_normal((30, 50)))
         before = sparse_eigenvector(operator, 6)
