@@ -132,7 +132,7 @@ def sparse_eigenvector(
     searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
-    progress = Progress(problem.size, _spreading(on_iteration, allowed, operator.size), lambda value: value / unit)
+    progress = Progress(problem.size, spreading(on_iteration, allowed, operator.size), lambda value: value / unit)
     options = SolverOptions(
         start=_check_start(start, operator.size, allowed),
         polish=check_choice(polish, POLISHES, "polish"),
@@ -316,7 +316,7 @@ def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
     return within
 
 
-def _spreading(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
+def spreading(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
     """The caller's callback, seeing vectors of full length even when the search runs over candidates."""
     if on_iteration is None or allowed is None:
         return on_iteration
