@@ -1,0 +1,96 @@
+"""What was asked, found and proven, in sentences for people who do not know the method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sparseigen.results import Certificate, DenseSubgraphResult, SparseEigResult
+
+UNPROVEN = "This answer comes without a proof: another choice could be better. Solve again with certificates to know."
+NAMES_SHOWN = 8
+
+
+def at_least(share: float) -> str:
+    """A percentage rounded down, so that 'at least' stays true.
+
+    Examples
+    --------
+    >>> at_least(0.98999), at_least(1.0)
+    ('98.99 %', '100 %')
+    """
+    return f"{math.floor(share * 1e4 + 1e-9) / 100.0:g} %"
+
+
+def at_most(share: float) -> str:
+    """A percentage rounded up, so that 'at most' stays true.
+
+    Examples
+    --------
+    >>> at_most(0.35571), at_most(0.5)
+    ('35.58 %', '50 %')
+    """
+    return f"{math.ceil(share * 1e4 - 1e-9) / 100.0:g} %"
+
+
+def amount(value: float, total: float | None) -> str:
+    """A variance: as a share where the total is known."""
+    return f"{value:.5g}" if not total else f"{value / total:.2%}".replace("%", " %")
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "variable"), counted(2000, "variable")
+    ('1 variable', '2,000 variables')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are."""
+    shown = ", ".join(names[:NAMES_SHOWN])
+    return shown if len(names) <= NAMES_SHOWN else f"{shown} and {len(names) - NAMES_SHOWN:,} more"
+
+
+def component_sentence(result: SparseEigResult, total: float | None, *, after_others: bool) -> str:
+    """The certificate of one component."""
+    if result.certificate is None:
+        return UNPROVEN
+    choice = "any one variable" if result.cardinality == 1 else f"any {result.cardinality:,} variables"
+    where = " of what the components before it leave over" if after_others else ""
+    if result.settings.get("which") == "smallest":
+        return _smallest(result, result.certificate, choice)
+    found = f"{amount(result.value, total)} of the total variance" if total else f"a variance of {result.value:.5g}"
+    if result.certificate.optimal:
+        return f"Proven best: no combination of {choice} explains more{where} than this one, which explains {found}."
+    limit = at_most(result.certificate.upper_bound / total) if total else f"{result.certificate.upper_bound:.5g}"
+    return (
+        f"This combination explains {found}{where}. It is proven that no combination of {choice} can explain more than "
+        f"{limit}, so this one reaches at least {at_least(1.0 - result.certificate.relative_gap)} of the best possible."
+    )
+
+
+def _smallest(result: SparseEigResult, proof: Certificate, choice: str) -> str:
+    if proof.optimal:
+        return f"Proven best: no combination of {choice} varies less than this one ({result.value:.5g})."
+    return (
+        f"This combination has a variance of {result.value:.5g}. It is proven that no combination of {choice} has one "
+        f"below {proof.lower_bound:.5g}."
+    )
+
+
+def subgraph_sentence(result: DenseSubgraphResult) -> str:
+    """The certificate of one set of vertices."""
+    if result.certificate is None:
+        return UNPROVEN
+    choice = f"any {result.k:,} members"
+    if result.certificate.optimal:
+        return f"Proven best: no group of {choice} is more tightly connected than this one."
+    reached = at_least(1.0 - result.certificate.relative_gap)
+    return (
+        f"It is proven that no group of {choice} can have a density above {result.certificate.upper_bound:.5g}; this "
+        f"one has {result.density:.5g}, at least {reached} of the best possible."
+    )
