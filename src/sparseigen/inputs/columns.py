@@ -76,6 +76,17 @@ class Table:
         """The same table with other numbers."""
         return replace(self, values=values, notes=(*self.notes, note))
 
+    def named(self, names: tuple[str, ...]) -> Table:
+        """The same table with names for its variables."""
+        check_names("the list of names", names)
+        return replace(self, names=names)
+
+    def transposed(self) -> Table:
+        """Rows and columns exchanged, and their names with them."""
+        check_names("the first column", self.row_labels)
+        values = self.values.T.tocsr() if sp.issparse(self.values) else np.asarray(self.values).T
+        return Table(values, self.row_labels, self.names, None, (*self.notes, "transposed"))
+
     def with_rows(self, kept: NDArray[np.bool_], note: str) -> Table:
         """Some of the rows."""
         picked = [

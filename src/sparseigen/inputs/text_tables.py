@@ -11,8 +11,8 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import InputError, IntegerOverflowError, OptionError, ShapeError
-from sparseigen.inputs.columns import LARGEST_EXACT_INTEGER, Columns, Table, TableOptions, overflow_message
+from sparseigen.errors import InputError, IntegerOverflowError, MissingDataError, OptionError, ShapeError
+from sparseigen.inputs.columns import LARGEST_EXACT_INTEGER, Columns, Table, TableOptions, damaged, overflow_message
 from sparseigen.inputs.memory import available_bytes, check_fits
 
 GAPS = {"", "na", "n/a", "nan", "null", "none", "."}
@@ -41,6 +41,25 @@ def read_text(path: Path, options: TableOptions) -> Table:
     columns = reading.columns()
     _check_exact(path, columns, options)
     return columns.table(options)
+
+
+def read_cells(path: Path) -> tuple[Row | None, list[Row]]:
+    """Header (None without one) and rows of a text table as text, all rows of the same length."""
+    if not path.is_file():
+        message = f"{path} does not exist or is not a file; check the path."
+        raise MissingDataError(message)
+    with damaged(path.name, "a text table"):
+        rows = [row for _, row in _rows(path)]
+    if len(rows) < 1 or len({len(row) for row in rows}) > 1:
+        message = f"{path.name} is empty or its lines have different numbers of cells."
+        raise ShapeError(message)
+    if len(rows) > 1 and all(_is_text(cell) for cell in rows[0]) and not all(_is_text(cell) for cell in rows[1]):
+        return rows[0], rows[1:]
+    return None, rows
+
+
+def _is_text(cell: str) -> bool:
+    return not _is_number(cell) and not _is_gap(cell)
 
 
 def _open(path: Path) -> IO[str]:
@@ -80,7 +99,7 @@ class _Reading:
         self.limit = available_bytes()
         line, row = first
         rest = row[1:] or row
-        named = any(not _is_number(cell) and not _is_gap(cell) for cell in rest)
+        named = any(_is_text(cell) for cell in rest)
         if named if options.header is None else options.header:
             self.header = row
         else:
@@ -149,7 +168,7 @@ class _Reading:
             values[i] = row
         names = None
         if self.header is not None:
-            names = tuple(cell.strip() for cell in self.header)
+            names = tuple(" ".join(cell.split()) for cell in self.header)
         text = dict(sorted(self.text.items()))
         return Columns(self.path.name, names, self.width, self.numeric, values, text, self.kept)
 
