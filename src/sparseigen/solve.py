@@ -203,7 +203,8 @@ def sparse_eigenvector_block(
         extra=check_method_options(method_options, spec.parameters, method),
     )
     if check_flag(certify, "certify"):
-        raise OptionError("certify=True: a block of components found at once has no bound; use certify=False.")
+        msg = "certify=True: a block of components found at once has no bound; use certify=False."
+        raise OptionError(msg)
     began = time.perf_counter()
     outcomes = spec.solve_block(operator, cardinalities, options)
     seconds = time.perf_counter() - began
@@ -312,7 +313,8 @@ def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
         return vector
     within = vector[allowed]
     if not within.any():
-        raise OptionError("start is zero on all candidates; give a start with weight on them, or start='auto'.")
+        msg = "start is zero on all candidates; give a start with weight on them, or start='auto'."
+        raise OptionError(msg)
     return within
 
 

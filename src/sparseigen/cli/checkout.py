@@ -40,10 +40,11 @@ def checkout() -> Path:
         if (folder / "benchmarks" / "__init__.py").is_file() and project.is_file():
             if 'name = "sparseigen"' in project.read_text(encoding="utf-8"):
                 return folder
-    raise bad_usage(
+    message = (
         "the benchmarks are part of the source repository, not of the installed package; run this inside a checkout "
         "of the sparseigen repository"
     )
+    raise bad_usage(message)
 
 
 def _run(area: str, parts: list[str]) -> None:
@@ -67,7 +68,8 @@ def reproduce(
         return
     unknown = [part for part in parts or [] if part not in PAPER]
     if unknown:
-        raise bad_usage(f"{unknown[0]!r} is not a part of the paper; choose from {', '.join(PAPER)}.")
+        message = f"{unknown[0]!r} is not a part of the paper; choose from {', '.join(PAPER)}."
+        raise bad_usage(message)
     checkout()
     wanted = parts or list(PAPER)
     for area in dict.fromkeys(PAPER[part][0] for part in wanted):
@@ -87,7 +89,8 @@ def bench(
         print("\n".join(f"{name:<14}{what}" for name, what in AREAS.items()))
         return
     if area not in AREAS:
-        raise bad_usage(f"{area!r} is not a part of the benchmarks; choose from {', '.join(AREAS)}.")
+        message = f"{area!r} is not a part of the benchmarks; choose from {', '.join(AREAS)}."
+        raise bad_usage(message)
     _run(area, list(parts or []))
 
 

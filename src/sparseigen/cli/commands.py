@@ -14,6 +14,7 @@ import typer.core
 import typer.main
 
 from sparseigen.cli.failures import explain
+from sparseigen.cli.plain_values import use_plain_values
 from sparseigen.errors import ConvergenceWarning
 
 COMMANDS = {
@@ -47,7 +48,14 @@ class Commands(typer.core.TyperGroup):
         part.callback()(lambda: None)  # keeps a module with a single command a group
         import_module(COMMANDS[cmd_name]).register(part)
         group: Any = typer.main.get_command(part)
-        return group.commands[cmd_name]
+        command = group.commands[cmd_name]
+        use_plain_values(command, ctx)
+        return command
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The options of the group itself have plain values too."""
+        use_plain_values(self, ctx)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; an error becomes one sentence on standard error and an exit code."""

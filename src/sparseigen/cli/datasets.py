@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -33,11 +34,12 @@ def datasets(
 
     def facts(entry: Entry) -> dict[str, object]:
         files = [] if folder is None else [str(path) for path in paths_of(entry, folder)]
-        command = entry.command.format(*files) if is_there(entry, folder) else None
+        command = entry.command.format(*map(shlex.quote, files)) if is_there(entry, folder) else None
         return {"description": entry.description, "there": is_there(entry, folder), "files": files, "try": command}
 
     if name is not None and name not in CATALOGUE:
-        raise bad_usage(f"{name!r} is not a data set; there are {', '.join(CATALOGUE)}.")
+        message = f"{name!r} is not a data set; there are {', '.join(CATALOGUE)}."
+        raise bad_usage(message)
     chosen = CATALOGUE if name is None else {name: CATALOGUE[name]}
     if json:
         found = {key: facts(entry) for key, entry in chosen.items()}
@@ -54,7 +56,7 @@ def datasets(
     for path in paths_of(entry, folder) if folder is not None else []:
         print(f"  {path}{'' if path.is_file() else '  (missing)'}")
     if is_there(entry, folder) and folder is not None:
-        print("try: " + entry.command.format(*paths_of(entry, folder)))
+        print("try: " + entry.command.format(*(shlex.quote(str(path)) for path in paths_of(entry, folder))))
 
 
 def register(app: typer.Typer) -> None:

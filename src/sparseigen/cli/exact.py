@@ -41,7 +41,9 @@ def certify(
     support: Annotated[
         str | None, typer.Option(metavar="NAME,NAME,...", help="Variables of your own: how good are they?")
     ] = None,
-    effort: Annotated[Effort, typer.Option(help="How hard to try; tight takes up to about 10 s more.")] = Effort.DEFAULT,
+    effort: Annotated[
+        Effort, typer.Option(help="How hard to try; tight takes up to about 10 s more.")
+    ] = Effort.DEFAULT,
 ) -> None:
     """Prove how much variance any k variables can explain.
 
@@ -53,9 +55,11 @@ def certify(
     """
     check_output(output)
     if k is None and support is None:
-        raise bad_usage("give -k, the number of variables, or --support, their names.")
+        message = "give -k, the number of variables, or --support, their names."
+        raise bad_usage(message)
     if output.report is not None:
-        raise bad_usage("--report is for answers with loadings; use 'sparseigen pca' or 'sparseigen exact'.")
+        message = "--report is for answers with loadings; use 'sparseigen pca' or 'sparseigen exact'."
+        raise bad_usage(message)
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)
         working.step("proving")
@@ -88,7 +92,8 @@ def _positions(loaded: Loaded, support: str) -> list[int]:
         unnamed = {f"x{i}": i for i in range(loaded.operator.size)} if len(wanted) < loaded.operator.size + 1 else {}
         wanted = [unnamed.get(name, int(name) if name.isdecimal() else -1) for name in wanted]
         if any(i < 0 for i in wanted):
-            raise bad_usage("--support: these variables have no names; give their numbers from 0 on, or x0, x1, ...")
+            message = "--support: these variables have no names; give their numbers from 0 on, or x0, x1, ..."
+            raise bad_usage(message)
     found = check_candidates(wanted, loaded.operator.size, names)
     return [] if found is None else [int(i) for i in found]
 
@@ -106,7 +111,8 @@ def _certificate(loaded: Loaded, cardinality: int, chosen: list[int] | None, eff
 
     check_cardinality(cardinality, loaded.operator.size)
     if len(chosen) > cardinality:
-        raise bad_usage(f"--support names {len(chosen)} variables, -k allows {cardinality}.")
+        message = f"--support names {len(chosen)} variables, -k allows {cardinality}."
+        raise bad_usage(message)
     indices = np.array(chosen, dtype=np.int64)
     _, vectors = np.linalg.eigh(np.asarray(loaded.operator.submatrix(indices), dtype=np.float64))
     return bracket(loaded.operator, cardinality, SparseVector(indices, vectors[:, -1]), effort=effort)

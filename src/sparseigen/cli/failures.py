@@ -63,11 +63,11 @@ def _told(error: BaseException) -> tuple[int, str]:
 
 
 def one_line(text: str) -> str:
-    """Text without line breaks and without characters that could steer a terminal.
+    r"""Text without line breaks and without characters that could steer a terminal.
 
     Examples
     --------
-    >>> one_line("a\\nb\\x1b[2Jc")
+    >>> one_line("a\nb\x1b[2Jc")
     'a b[2Jc'
     """
     return "".join(c for c in " ".join(text.split()) if c.isprintable())

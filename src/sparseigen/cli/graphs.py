@@ -86,7 +86,8 @@ def _load(graph: str, weight: str | None, kind: str | None, vertices: Path | Non
     from sparseigen.graphs.files import read_graph
 
     if kind is not None and graph != "-":
-        raise bad_usage("--format is for standard input; the name of a file says its format.")
+        message = "--format is for standard input; the name of a file says its format."
+        raise bad_usage(message)
     places = None if vertices is None else read_places(vertices)
     with local_file(graph, kind, "csv") as (path, _):
         found = read_graph(path, weight=weight, on_progress=working.on_progress)
@@ -117,7 +118,8 @@ def dks(
     check_output(output)
     wanted = one_cardinality(k)
     if include is not None and count > 1:
-        raise bad_usage("--include is for a single set; leave out --count.")
+        message = "--include is for a single set; leave out --count."
+        raise bad_usage(message)
     early = None
     with Working(quiet=output.quiet) as working:
         loaded = _load(graph, weight, format, vertices, working)
@@ -138,7 +140,9 @@ def dks(
         page = None
         if output.report is not None:
             working.step("writing")
-            page = _page(loaded, results if count > 1 else results[0], f"{loaded.source}: the densest {wanted} vertices")
+            page = _page(
+                loaded, results if count > 1 else results[0], f"{loaded.source}: the densest {wanted} vertices"
+            )
     _show_sets(loaded, results, output)
     if page is not None:
         save_report(output, page)

@@ -66,7 +66,8 @@ def load(data: str, reading: Reading) -> Loaded:
     from sparseigen.operators import covariance as covariance_of
 
     if reading.covariance and reading.scale:
-        raise bad_usage("--scale is for data; a --covariance matrix is taken as it is.")
+        message = "--scale is for data; a --covariance matrix is taken as it is."
+        raise bad_usage(message)
     with local_file(data, reading.format) as (path, kind):
         table = read_table(
             path,
@@ -94,7 +95,8 @@ def local_file(data: str, kind: str | None, default: str = "csv") -> Iterator[tu
         yield Path(data), kind
         return
     if sys.stdin.isatty():
-        raise bad_usage("'-' reads standard input, which is a terminal; pipe a file into it or name one.")
+        message = "'-' reads standard input, which is a terminal; pipe a file into it or name one."
+        raise bad_usage(message)
     stream = sys.stdin.buffer
     first = stream.read(BLOCK)
     kind = kind or next((name for magic, name in MAGIC.items() if first.startswith(magic)), default)
@@ -117,14 +119,18 @@ def column_of(text: str, count: int) -> tuple[str, ...]:
         name, column = text, ""
     header, rows = read_cells(Path(name))
     if column and (header is None or column not in header):
-        raise bad_usage(f"--names: {column!r} is not a column of {name}; it has {', '.join(map(repr, header or ['no header']))}.")
+        message = (
+            f"--names: {column!r} is not a column of {name}; it has {', '.join(map(repr, header or ['no header']))}."
+        )
+        raise bad_usage(message)
     if column and header is not None:
         position = header.index(column)
     else:
         texts = [j for j, cell in enumerate(rows[0]) if not _is_number(cell)] if rows else []
         position = texts[0] if len(texts) == 1 else 0
         if len(texts) > 1:
-            raise bad_usage(f"--names {name} has {len(texts)} columns of text; say which: {name}:COLUMN.")
+            message = f"--names {name} has {len(texts)} columns of text; say which: {name}:COLUMN."
+            raise bad_usage(message)
     names = tuple(row[position] for row in rows)
     if len(names) != count:
         message = f"{name} has {len(names)} names for {count} variables; there must be one for each."

@@ -40,7 +40,9 @@ def _set_debug(context: typer.Context, wanted: bool) -> bool:
 
 DataFile = Annotated[
     str,
-    typer.Argument(metavar="DATA", help="Samples x variables: csv, tsv (also .gz), parquet, npy, npz, mtx, h5ad; - is stdin."),
+    typer.Argument(
+        metavar="DATA", help="Samples x variables: csv, tsv (also .gz), parquet, npy, npz, mtx, h5ad; - is stdin."
+    ),
 ]
 GraphFile = Annotated[
     str,
@@ -58,13 +60,23 @@ class Reading:
     covariance: Annotated[bool, typer.Option("--covariance", help="The file is a covariance matrix, not data.")] = False
     scale: Annotated[bool, typer.Option("--scale", help="Scale every variable to unit variance.")] = False
     drop_text: Annotated[bool, typer.Option("--drop-text", help="Leave out columns that hold text.")] = False
-    label: Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of groups: not a variable, colours the scores.")] = None
+    label: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Column of groups: not a variable, colours the scores.")
+    ] = None
     index: Annotated[str, typer.Option(metavar="COLUMN", help="Column of row names; 'none' if there is none.")] = "auto"
-    header: Annotated[bool | None, typer.Option("--header/--no-header", help="First line holds names (default: if it holds text).")] = None
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="First line holds names (default: if it holds text).")
+    ] = None
     transpose: Annotated[bool, typer.Option("--transpose", help="Variables are rows, samples are columns.")] = False
-    missing: Annotated[Missing, typer.Option(help="Gaps: refuse, fill with the column's mean, or drop the rows.")] = Missing.ERROR
-    names: Annotated[str | None, typer.Option(metavar="FILE[:COLUMN]", help="Names of the variables, from another table.")] = None
-    array: Annotated[str | None, typer.Option(metavar="NAME", help="Which array of an npz file, which layer of an h5ad file.")] = None
+    missing: Annotated[Missing, typer.Option(help="Gaps: refuse, fill with the column's mean, or drop the rows.")] = (
+        Missing.ERROR
+    )
+    names: Annotated[
+        str | None, typer.Option(metavar="FILE[:COLUMN]", help="Names of the variables, from another table.")
+    ] = None
+    array: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Which array of an npz file, which layer of an h5ad file.")
+    ] = None
     format: Annotated[Format | None, typer.Option(help="Format of the file, where its name does not say it.")] = None
 
 
@@ -74,8 +86,12 @@ class Output:
 
     json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False
     csv: Annotated[bool, typer.Option("--csv", help="Print the answer as CSV.")] = False
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Write csv files and result.json into this folder.")] = None
-    report: Annotated[Path | None, typer.Option(metavar="PAGE.html", help="Write a page that opens in any browser.")] = None
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write csv files and result.json into this folder.")
+    ] = None
+    report: Annotated[
+        Path | None, typer.Option(metavar="PAGE.html", help="Write a page that opens in any browser.")
+    ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on standard error.")] = False
     debug: Annotated[bool, typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error.")] = False
 

@@ -31,17 +31,22 @@ def version() -> str:
 def check_output(output: Output) -> None:
     """Refuse places that cannot be written to before any work is done."""
     if output.json and output.csv:
-        raise bad_usage("--json and --csv both write to standard output; choose one.")
+        message = "--json and --csv both write to standard output; choose one."
+        raise bad_usage(message)
     for option, path in (("--out", output.out), ("--report", output.report)):
         if path is not None and not path.absolute().parent.is_dir():
-            raise bad_usage(f"{option} {path}: the folder {path.absolute().parent} does not exist; create it first.")
+            message = f"{option} {path}: the folder {path.absolute().parent} does not exist; create it first."
+            raise bad_usage(message)
         if path is not None and not os.access(path if path.is_dir() else path.absolute().parent, os.W_OK):
-            raise bad_usage(f"{option} {path}: no permission to write there.")
+            message = f"{option} {path}: no permission to write there."
+            raise bad_usage(message)
     if output.out is not None and output.out.exists() and not output.out.is_dir():
-        raise bad_usage(f"--out {output.out} is a file; give a folder.")
+        message = f"--out {output.out} is a file; give a folder."
+        raise bad_usage(message)
     if output.report is not None:
         if output.report.is_dir():
-            raise bad_usage(f"--report {output.report} is a folder; give a file, for example {output.report}/page.html.")
+            message = f"--report {output.report} is a folder; give a file, for example {output.report}/page.html."
+            raise bad_usage(message)
         from sparseigen.inputs.optional import require
 
         for package in ("jinja2", "plotly"):
@@ -55,12 +60,12 @@ def note(output: Output, text: str) -> None:
 
 
 def as_json(value: Any) -> str:
-    """JSON that every reader takes: no NaN, no infinity, no object of NumPy's.
+    r"""JSON that every reader takes: no NaN, no infinity, no object of NumPy's.
 
     Examples
     --------
     >>> as_json({"bound": float("inf")})
-    '{\\n  "bound": null\\n}'
+    '{\n  "bound": null\n}'
     """
     return json.dumps(_plain(value), indent=2, allow_nan=False)
 
@@ -78,12 +83,12 @@ def _plain(value: Any) -> Any:
 
 
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """CSV; text that a spreadsheet would run as a formula gets an apostrophe in front.
+    r"""CSV; text that a spreadsheet would run as a formula gets an apostrophe in front.
 
     Examples
     --------
     >>> as_csv(["name", "value"], [["=1+1", 0.5], ["-x", -2.0]])
-    "name,value\\n'=1+1,0.5\\n'-x,-2.0\\n"
+    "name,value\n'=1+1,0.5\n'-x,-2.0\n"
     """
     import csv
     import io
@@ -111,7 +116,8 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     """
     for name in files:
         if Path(name).name != name or name in ("", ".", ".."):
-            raise bad_usage(f"{name!r} cannot be a file name inside {folder}.")
+            message = f"{name!r} cannot be a file name inside {folder}."
+            raise bad_usage(message)
     token = secrets.token_hex(4)
     partial = folder.absolute().with_name(f".{folder.absolute().name}.{token}.partial")
     existing = folder.is_dir()

@@ -35,17 +35,23 @@ Certify = Annotated[bool, typer.Option("--certify/--no-certify", help="Prove how
 
 def pca(
     data: DataFile,
-    k: Annotated[str, typer.Option("-k", "--cardinality", metavar="K", help="Variables in each component: 10, or 7,2,1.")],
+    k: Annotated[
+        str, typer.Option("-k", "--cardinality", metavar="K", help="Variables in each component: 10, or 7,2,1.")
+    ],
     reading: Reading,
     output: Output,
     components: Annotated[int | None, typer.Option("-n", "--components", min=1, help="Number of components.")] = None,
     method: Method = "tpower",
-    start: Annotated[str, typer.Option(help="Where to start: auto, max-variance, ..., or a file with a vector.")] = "auto",
+    start: Annotated[
+        str, typer.Option(help="Where to start: auto, max-variance, ..., or a file with a vector.")
+    ] = "auto",
     nonnegative: Annotated[bool, typer.Option("--nonnegative", help="Only loadings >= 0.")] = False,
     deflation: Annotated[str, typer.Option(help="What is taken out after each component.")] = "projection",
     max_iterations: Annotated[int, typer.Option(help="Limit for each run; reaching it ends with exit code 4.")] = 1000,
     certify: Certify = True,
-    stability: Annotated[int, typer.Option(metavar="N", help="Refit on N halves of the data; shown in the report.")] = 0,
+    stability: Annotated[
+        int, typer.Option(metavar="N", help="Refit on N halves of the data; shown in the report.")
+    ] = 0,
 ) -> None:
     """Sparse principal components of a table.
 
@@ -90,7 +96,8 @@ def _for_each_component(wanted: list[int], count: int | None) -> list[int]:
     if len(wanted) == 1:
         return wanted * (count or 1)
     if count is not None and count != len(wanted):
-        raise bad_usage(f"-k lists {len(wanted)} components and -n asks for {count}; leave out -n.")
+        message = f"-k lists {len(wanted)} components and -n asks for {count}; leave out -n."
+        raise bad_usage(message)
     return wanted
 
 
@@ -208,7 +215,9 @@ def path(
     data: DataFile,
     reading: Reading,
     output: Output,
-    k: Annotated[str | None, typer.Option("-k", "--k", metavar="FIRST:LAST[:STEP]", help="Cardinalities; default 1:50.")] = None,
+    k: Annotated[
+        str | None, typer.Option("-k", "--k", metavar="FIRST:LAST[:STEP]", help="Cardinalities; default 1:50.")
+    ] = None,
     method: Method = "tpower",
     choose: Annotated[Rule, typer.Option(help="Rule that suggests a k.")] = Rule.ELBOW,
     share: Annotated[float, typer.Option(help="For --choose share: the share of the dense optimum.")] = 0.9,
@@ -230,7 +239,7 @@ def path(
         working.step("solving")
         from sparseigen.estimators.path import cardinality_path
 
-        options = {"method": method, "nonnegative": nonnegative, "certify": certify}
+        options: dict[str, Any] = {"method": method, "nonnegative": nonnegative, "certify": certify}
         try:
             found = cardinality_path(loaded.operator, wanted, on_iteration=working, **options)
         except SolveInterrupted as stop:

@@ -196,7 +196,8 @@ PATHS = {"tpower": _warm, "pathspca": _greedy}
 def _check_cardinalities(cardinalities: Iterable[int], size: int, *, of: str) -> list[int]:
     wanted = sorted({check_cardinality(k, size, what="cardinalities", of=of) for k in cardinalities})
     if not wanted:
-        raise OptionError("cardinalities is empty; give at least one, for example range(1, 21).")
+        msg = "cardinalities is empty; give at least one, for example range(1, 21)."
+        raise OptionError(msg)
     return wanted
 
 

@@ -136,7 +136,8 @@ def density_curve(
     task = _Task(graph, must_include, candidates, settings)
     wanted = [task.check_k(k) for k in ks]
     if not wanted:
-        raise OptionError("ks is empty; give at least one number of vertices.")
+        msg = "ks is empty; give at least one number of vertices."
+        raise OptionError(msg)
     return task.solve(wanted)
 
 

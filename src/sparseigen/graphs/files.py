@@ -30,10 +30,10 @@ VERTEX_BYTES = 64
 def read_graph(path: Any, *, weight: str | None = None, on_progress: OnProgress | None = None) -> Graph:
     r"""Read a graph from a file, direction kept; the format follows from the name.
 
-    ``.txt .tsv .csv .edges .el`` (also ``.gz``): edge lists, two or three columns, lines starting with # or % are
-    comments (SNAP style), with or without a header line, vertices numbers or names; ``.mtx``: Matrix Market; ``.npz``: scipy's, or arrays src, dst (weight, num_nodes);
-    ``.parquet .arrow .feather``: edge tables; ``.graphml``: through networkx; ``.graph`` with ``.properties``: LAW's
-    WebGraph.
+    ``.txt .tsv .csv .edges .el`` (also ``.gz``): edge lists, two or three columns, with or without a header line,
+    vertices numbers or names; lines starting with # or % are comments (SNAP style); ``.mtx``: Matrix Market; ``.npz``:
+    scipy's, or arrays src, dst (weight, num_nodes); ``.parquet .arrow .feather``: edge tables; ``.graphml``: through
+    networkx; ``.graph`` with ``.properties``: LAW's WebGraph.
 
     Parameters
     ----------

@@ -290,7 +290,8 @@ def _check_asymmetry(difference: float, row: int, column: int, scale: float, dty
 
 def _check_not_zero(is_zero: bool) -> None:
     if is_zero:
-        raise ZeroMatrixError("the matrix is zero: every sparse vector has value 0, so there is nothing to find.")
+        msg = "the matrix is zero: every sparse vector has value 0, so there is nothing to find."
+        raise ZeroMatrixError(msg)
 
 
 def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> CheckedArray:

@@ -29,7 +29,9 @@ def read_npy(path: Path, options: TableOptions) -> Table:
         declared = _declared(file, path.name)
         start = file.tell()
     if declared > path.stat().st_size - start:
-        message = f"{path.name} declares {declared} bytes of numbers and holds {path.stat().st_size - start}: truncated."
+        message = (
+            f"{path.name} declares {declared} bytes of numbers and holds {path.stat().st_size - start}: truncated."
+        )
         raise InputError(message)
     if 2 * declared > available_bytes():
         return Table(np.load(path, mmap_mode="r", allow_pickle=False))

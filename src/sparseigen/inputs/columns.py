@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sparseigen.errors import (
@@ -20,6 +19,7 @@ from sparseigen.errors import (
     OptionError,
     SparseigenError,
 )
+from sparseigen.inputs.arrays import is_sparse
 
 INDEX_NAMES = {"", "index", "id", "ids", "row", "rows", "name", "names", "sample", "samples", "obs", "unnamed: 0"}
 """Names, in lower case, under which a first column that counts the rows is taken for row names."""
@@ -67,7 +67,7 @@ class Table:
 
     def dense_values(self, purpose: str) -> NDArray[Any]:
         """The numbers as an array; sparse ones are refused for this purpose."""
-        if sp.issparse(self.values):
+        if is_sparse(self.values):
             message = f"{purpose} is for dense tables; a sparse file has no gaps but its own NaN. Fill them first."
             raise OptionError(message)
         return np.asarray(self.values)
@@ -84,7 +84,7 @@ class Table:
     def transposed(self) -> Table:
         """Rows and columns exchanged, and their names with them."""
         check_names("the first column", self.row_labels)
-        values = self.values.T.tocsr() if sp.issparse(self.values) else np.asarray(self.values).T
+        values = self.values.T.tocsr() if is_sparse(self.values) else np.asarray(self.values).T
         return Table(values, self.row_labels, self.names, None, (*self.notes, "transposed"))
 
     def with_rows(self, kept: NDArray[np.bool_], note: str) -> Table:

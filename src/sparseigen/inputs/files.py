@@ -30,7 +30,7 @@ def read_table(
     array: str | None = None,
     missing: str = "error",
 ) -> Table:
-    """Read a table of numbers with the names of its columns; the file's ending says how.
+    r"""Read a table of numbers with the names of its columns; the file's ending says how.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def read_table(
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "people.csv"
-    ...     _ = file.write_text("id,age,height\\nann,31,1.7\\nben,44,1.8\\n")
+    ...     _ = file.write_text("id,age,height\nann,31,1.7\nben,44,1.8\n")
     ...     table = read_table(file)
     >>> table.names, table.row_labels, table.values.shape
     (('age', 'height'), ('ann', 'ben'), (2, 2))

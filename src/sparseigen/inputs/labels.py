@@ -33,7 +33,8 @@ def as_scores(scores: Any) -> NDArray[np.float64]:
         message = f"scores has shape {values.shape}; it must be (n_samples, n_components), neither of them 0."
         raise ShapeError(message)
     if not np.isfinite(values).all():
-        raise NonFiniteError("scores has NaN or infinite values; all must be finite.")
+        msg = "scores has NaN or infinite values; all must be finite."
+        raise NonFiniteError(msg)
     return values
 
 

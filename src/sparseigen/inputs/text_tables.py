@@ -145,7 +145,9 @@ class _Reading:
         header = self.header or [str(j + 1) for j in range(self.width)]
         for name in wanted:
             if name not in header:
-                message = f"{name!r} is not a column of {self.path.name}; it has {', '.join(map(repr, header[:5]))}, ..."
+                message = (
+                    f"{name!r} is not a column of {self.path.name}; it has {', '.join(map(repr, header[:5]))}, ..."
+                )
                 raise OptionError(message)
         return [header.index(str(name)) for name in wanted]
 

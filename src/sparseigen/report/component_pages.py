@@ -134,13 +134,15 @@ def _points(path: SparsePath | Iterable[Any] | None) -> list[Point]:
         return []
     points = [[entry] if isinstance(entry, SparseEigResult) else list(entry) for entry in path]
     if not all(points):
-        raise OptionError("path holds an empty list of components; give at least one for every cardinality.")
+        msg = "path holds an empty list of components; give at least one for every cardinality."
+        raise OptionError(msg)
     return sorted(points, key=lambda point: point[0].cardinality)
 
 
 def _chosen(path: SparsePath | Iterable[Any] | None) -> Point:
     if not isinstance(path, SparsePath):
-        raise OptionError("results is empty; give at least one component, or a SparsePath to choose from.")
+        msg = "results is empty; give at least one component, or a SparsePath to choose from."
+        raise OptionError(msg)
     return [path[path.suggest("elbow")]]
 
 

@@ -113,7 +113,8 @@ class _Group:
 def _results(given: Any) -> list[DenseSubgraphResult]:
     results = [given] if isinstance(given, DenseSubgraphResult) else list(given)
     if not results:
-        raise OptionError("there is no result to report on; give at least one.")
+        msg = "there is no result to report on; give at least one."
+        raise OptionError(msg)
     sizes = {int(result.indicator.size) for result in results}
     if len(sizes) > 1:
         message = f"the results are about graphs with {sorted(sizes)} vertices; all must be about the same graph."

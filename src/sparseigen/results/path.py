@@ -185,7 +185,8 @@ def _by_elbow(path: SparsePath, share: float, held_out: Any) -> int:
 
 def _by_held_out(path: SparsePath, share: float, held_out: Any) -> int:
     if held_out is None:
-        raise OptionError("rule='held-out' needs held_out, the covariance of other data: held_out=covariance(X_new).")
+        msg = "rule='held-out' needs held_out, the covariance of other data: held_out=covariance(X_new)."
+        raise OptionError(msg)
     variances = held_out_variances(path, held_out)
     return smallest_good_enough(variances, 0.01 * abs(float(variances.max())))
 
