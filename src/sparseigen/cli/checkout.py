@@ -37,9 +37,9 @@ def checkout() -> Path:
     here = Path(__file__).resolve()
     for folder in (*here.parents, Path.cwd(), *Path.cwd().parents):
         project = folder / "pyproject.toml"
-        if (folder / "benchmarks" / "__init__.py").is_file() and project.is_file():
-            if 'name = "sparseigen"' in project.read_text(encoding="utf-8"):
-                return folder
+        complete = project.is_file() and (folder / "benchmarks" / "__init__.py").is_file()
+        if complete and 'name = "sparseigen"' in project.read_text(encoding="utf-8"):
+            return folder
     message = (
         "the benchmarks are part of the source repository, not of the installed package; run this inside a checkout "
         "of the sparseigen repository"

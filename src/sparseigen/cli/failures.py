@@ -15,7 +15,7 @@ UsageError: Any = typer.BadParameter.__base__
 """What the parser raises on a bad command line; typer does not export it."""
 
 AS_OPTIONS = {
-    "('drop_text')": "(--drop-text)",
+    "('drop_text')": "(--drop-text; --label NAME uses one to colour scores)",
     "('array')": "(--array NAME)",
     "('weight')": "(--weight NAME)",
     "(missing='mean')": "(--missing mean)",

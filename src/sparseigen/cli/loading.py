@@ -83,8 +83,7 @@ def load(data: str, reading: Reading) -> Loaded:
         table = table.transposed()
     if reading.names is not None:
         table = table.named(column_of(reading.names, table.values.shape[1]))
-    operator = as_operator(table.values) if reading.covariance else covariance_of(table.values, scale=reading.scale)
-    operator.names = table.names
+    operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
     return Loaded("standard input" if data == "-" else Path(data).name, table, operator, reading.covariance)
 
 

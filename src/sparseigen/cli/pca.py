@@ -147,7 +147,7 @@ def loading_rows(results: list[Any]) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of loadings.csv: every variable that occurs in a component."""
     import numpy as np
 
-    vectors = np.array([result.vector for result in results])
+    vectors = np.array([result.vector for result in results]) + 0.0  # no minus zeros
     used = np.flatnonzero(vectors.any(axis=0))
     header = ["variable", *(f"PC{j + 1}" for j in range(len(results)))]
     return header, [[results[0].name_of(int(i)), *vectors[:, i].tolist()] for i in used]

@@ -135,7 +135,9 @@ def _module(value: Any) -> str:
 
 
 def _split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """The numbers and the column names of a frame; other objects pass unchanged without names."""
+    """The numbers and the column names of a frame or a table from a file; other objects pass without names."""
+    if _module(value) == "sparseigen" and hasattr(value, "row_labels"):
+        return value.values, value.names
     if _module(value) == "pyarrow" and hasattr(value, "to_pandas"):
         value = value.to_pandas()
     module = _module(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,7 @@ LARGEST_EXACT_INTEGER = 2**53
 
 FAILURES = (
     ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, EOFError, OSError, RuntimeError,
-    NotImplementedError, MemoryError, zlib.error,
+    NotImplementedError, MemoryError, zlib.error, zipfile.BadZipFile,
 )  # fmt: skip
 """What the readers underneath raise on damaged files."""
 

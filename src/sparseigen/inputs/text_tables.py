@@ -178,7 +178,7 @@ class _Reading:
 def _check_exact(path: Path, columns: Columns, options: TableOptions) -> None:
     """Whole numbers beyond 2**53 are refused: as floating point they would silently be others."""
     with np.errstate(invalid="ignore"):
-        large = (np.abs(columns.values) > LARGEST_EXACT_INTEGER).any(axis=0)
+        large = (np.abs(columns.values) >= LARGEST_EXACT_INTEGER).any(axis=0)
     names = columns.names or tuple(str(j + 1) for j in range(columns.count))
     suspects = [j for j, found in zip(columns.numeric, large, strict=True) if found]
     suspects = [j for j in suspects if names[j] not in (options.index, options.label)]
