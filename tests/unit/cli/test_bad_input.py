@@ -1,4 +1,4 @@
-"""Every class of bad input of the library, written to files and given to the command line: exit code 3, one sentence."""
+"""Every class of bad input of the library, in files, through the command line: exit code 3 and one sentence."""
 
 from __future__ import annotations
 
