@@ -8,7 +8,7 @@ TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch lint bench bench-pca bench-certificates bench-graphs clean
 help:
-	@echo "make demo   sparse components of the embedded PitProps data, as a table"
+	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
 	@echo "make test-torch  the tests of the GPU path, on a pinned CPU build of torch"
 	@echo "make lint   ruff and mypy (strict)"
@@ -26,7 +26,8 @@ $(VENV)/.ready: $(BIN)/python $(CORE)
 	touch $@
 
 demo: $(VENV)/.ready
-	$(BIN)/sparseigen demo
+	mkdir -p build
+	$(BIN)/sparseigen demo --report build/demo.html
 
 test: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal tests src/sparseigen

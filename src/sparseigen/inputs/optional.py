@@ -17,6 +17,7 @@ OPTIONAL_PACKAGES = {
     "pandas": "frames",
     "polars": "frames",
     "pyarrow": "frames",
+    "h5py": "chunked",
     "plotly": "report",
     "jinja2": "report",
     "typer": "cli",
