@@ -221,8 +221,8 @@ def _asked(answer: Point, points: list[Point]) -> str:
     if len(answer) > 1:
         sentence = sentence.replace("varies", "vary")
     if points:
-        sentence += f" The same for {counted(len(points), 'other size')}, k = {points[0][0].cardinality:,} to "
-        sentence += f"{points[-1][0].cardinality:,}."
+        first_k, last_k = points[0][0].cardinality, points[-1][0].cardinality
+        sentence += f" The same question for {counted(len(points), 'size')}, k = {first_k:,} to {last_k:,}."
     return sentence
 
 

@@ -32,8 +32,18 @@ function compact(value) {
   return Number(value.toPrecision(5)).toString();
 }
 
+// The style sheet's colours, read once a theme: asking for them while the page changes makes the browser lay it out again.
+const themeColours = {};
+
 function colour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  return themeColours[name];
+}
+
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["ink", "muted", "card", "line", "grid", "accent", "second", "band", "mid", "dot"]) {
+    themeColours[name] = style.getPropertyValue("--" + name).trim();
+  }
 }
 
 function narrow() {
@@ -80,6 +90,12 @@ function moveMark(id, x, y, says) {
 
 function drawAll() {
   for (const id of pictures.keys()) draw(id);
+}
+
+// A range with room for the markers at both ends.
+function padded(values) {
+  const low = Math.min(...values), high = Math.max(...values), pad = Math.max(0.03 * (high - low), 0.5);
+  return [low - pad, high + pad];
 }
 
 // Left margin for names: enough for the longest, never more than a third of the picture.
@@ -190,6 +206,7 @@ function offerPng(id) {
 
 function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
+  readColours();
   const button = byId("theme");
   button.setAttribute("aria-pressed", String(theme === "dark"));
   button.textContent = theme === "dark" ? "Light" : "Dark";

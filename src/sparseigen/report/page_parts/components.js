@@ -2,7 +2,7 @@
 
 let page, shown, part = 0, position = -1;
 const loadingsState = { column: null, ascending: false, all: false };
-const HEAT_COLUMNS = 120;
+const HEAT_COLUMNS = 80;
 
 const nameOf = (variable) => page.variables[variable];
 const share = (value) => (page.total ? value / page.total : value);
@@ -59,7 +59,7 @@ function curvePicture() {
     hovertemplate: "the answer: k = %{x}, %{y}<extra></extra>" });
   return {
     traces,
-    layout: { height: narrow() ? 320 : 360, showlegend: true, shapes: [shownMark(shown.k, share(current.value))], xaxis: { title: { text: "number of variables k" } },
+    layout: { height: narrow() ? 320 : 360, showlegend: true, shapes: [shownMark(shown.k, share(current.value))], xaxis: { title: { text: "number of variables k" }, range: padded(k) },
       yaxis: { title: { text: page.total ? "share of total variance" : "variance" }, tickformat: page.total ? ".0%" : undefined,
         hoverformat: page.total ? ".2%" : ".5g", rangemode: "tozero" } },
     says: curveSays(),
@@ -108,7 +108,7 @@ function heatPicture() {
   const most = Math.max(1e-12, ...z.map((row) => Math.max(...row.map((v) => Math.abs(v ?? 0)))));
   const stride = Math.ceil(columns.ticks.length / (narrow() ? 6 : 10));
   const ticks = columns.ticks.map((_, i) => i).filter((i) => i % stride === 0);
-  const trace = { type: "heatmap", z, zmin: -most, zmax: most, xgap: few ? 2 : 0, ygap: 1, hoverongaps: false,
+  const trace = { type: "heatmap", z, zmin: -most, zmax: most, xgap: few ? 2 : 0, ygap: few ? 2 : 0, hoverongaps: false,
     colorscale: [[0, colour("second")], [0.5, colour("mid")], [1, colour("accent")]],
     showscale: false,
     hovertext: names.map((name, r) => columns.words.map((word, c) => `${plotText(name)}<br>${word}<br>loading ${z[r][c] === null ? 0 : compact(z[r][c])}`)),

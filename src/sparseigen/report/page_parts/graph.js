@@ -30,7 +30,7 @@ function curvePicture() {
   const point = shownPoint();
   return {
     traces,
-    layout: { height: 380, showlegend: true, shapes: [shownMark(across(position), point.density)], xaxis: { title: { text: sameSize() ? "group" : "number of members k" } }, yaxis: { title: { text: "density" }, rangemode: "tozero" } },
+    layout: { height: 380, showlegend: true, shapes: [shownMark(across(position), point.density)], xaxis: { title: { text: sameSize() ? "group" : "number of members k" }, range: padded(xs) }, yaxis: { title: { text: "density" }, rangemode: "tozero" } },
     says: curveSays(),
     note: "Density: the average weight of a member to the other members. " + (certified ? "The optimum lies in the coloured band." : "Without certificates."),
   };
@@ -45,14 +45,13 @@ function edgeTrace(point) {
   return { type: "scatter", mode: "lines", x, y, hoverinfo: "skip", line: { width: 0.8, color: colour("accent") }, opacity: point.edges.length > 150 ? 0.25 : 0.5 };
 }
 
+// The view holds every member of every point, and stays as k changes.
 function ranges() {
-  const places = [...page.xy.filter(Boolean), ...page.background];
-  const span = (c) => {
-    const values = places.map((place) => place[c]);
-    const low = Math.min(...values), high = Math.max(...values), pad = 0.06 * (high - low) + 0.02;
+  page.ranges ??= [0, 1].map((c) => {
+    const values = page.xy.filter(Boolean).map((place) => place[c]);
+    const low = Math.min(...values), high = Math.max(...values), pad = 0.08 * (high - low) + 0.05;
     return [low - pad, high + pad];
-  };
-  page.ranges ??= [span(0), span(1)];
+  });
   return page.ranges;
 }
 
