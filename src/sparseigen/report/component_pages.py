@@ -77,20 +77,20 @@ def component_report(
     True
     """
     points = _points(path)
-    whole = path.total_variance if isinstance(path, SparsePath) else total_variance
     answer = list(results) or _chosen(path)
     _check_sizes([answer, *points], names)
     title = "Sparse components" if title is None else str(title)
-    drawn_scores = None if scores is None else _scores(scores, labels)
+    total, dense = total_variance, None
+    if isinstance(path, SparsePath):
+        total, dense = path.total_variance, path.dense_optimum
     pool = _Variables(answer[0], names)
     payload: dict[str, Any] = {
         "title": title,
-        "total": whole,
-        "dense": path.dense_optimum if isinstance(path, SparsePath) else None,
-        "nFeatures": int(answer[0].vector.size),
-        "answer": _packed_point(answer, pool, whole, exact=True),
-        "path": [_packed_point(point, pool, whole) for point in points],
-        "scores": drawn_scores,
+        "total": total,
+        "dense": dense,
+        "answer": _packed_point(answer, pool, total, exact=True),
+        "path": [_packed_point(point, pool, total) for point in points],
+        "scores": None if scores is None else _scores(scores, labels),
         "stability": None if stability is None else _stability(stability, pool),
         "resamples": None if stability is None else stability.n_resamples,
         "results": [result.to_dict() for result in answer],
@@ -98,14 +98,9 @@ def component_report(
     payload["variables"] = pool.used
     facts = {
         "asked": _asked(answer, points),
-        "found": [_found(j, result, whole, pool) for j, result in enumerate(answer)],
+        "found": [_found(j, result, total, pool) for j, result in enumerate(answer)],
         "table": _table(answer, pool),
-        "has": {
-            "path": bool(points),
-            "scores": scores is not None,
-            "stability": stability is not None,
-            "data": data is not None,
-        },
+        "has": {"path": bool(points), "scores": scores is not None, "stability": stability is not None},
         "settings": setting_rows(answer[0].settings, settings),
         "versions": version_rows(),
         "data_facts": data_rows(data),

@@ -50,8 +50,15 @@ def counted(count: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    shown = ", ".join(names[:NAMES_SHOWN])
+    """The first names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["Rome", "Oslo"]), listed(["Rome, NY", "Oslo, MN"])
+    ('Rome, Oslo', 'Rome, NY; Oslo, MN')
+    """
+    between = "; " if any("," in name for name in names[:NAMES_SHOWN]) else ", "
+    shown = between.join(names[:NAMES_SHOWN])
     return shown if len(names) <= NAMES_SHOWN else f"{shown} and {len(names) - NAMES_SHOWN:,} more"
 
 

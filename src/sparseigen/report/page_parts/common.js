@@ -4,8 +4,14 @@
 const byId = (id) => document.getElementById(id);
 const SHOWN_BARS = 30;
 const SHOWN_ROWS = 100;
-const CATEGORY_COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f"];
+// Eight colours that people with any colour vision tell apart, lighter on a dark page; symbols differ as well.
+const CATEGORY_COLOURS = {
+  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b98000", "#3d97cc", "#7a55a8", "#6b6b6b"],
+  dark: ["#5db7f0", "#ff9248", "#3fd0a3", "#e8a5cb", "#f2c14e", "#9ad7ff", "#bfa3e6", "#b9b9b9"],
+};
 const CATEGORY_SYMBOLS = ["circle", "diamond", "square", "triangle-up", "cross", "x", "star", "hexagon"];
+
+const NAME_TICKS = { ticks: "outside", ticklen: 5, tickcolor: "rgba(0,0,0,0)" }; // room between a name and its row
 
 async function inflated(id) {
   const text = atob(byId(id).textContent.trim());
@@ -64,8 +70,8 @@ function draw(id) {
     hovermode: "closest",
     dragmode: false,
     showlegend: false,
-    margin: { l: 56, r: 12, t: 8, b: 44 },
-    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", xanchor: "left" },
+    margin: { l: 56, r: 20, t: 8, b: 44 },
+    legend: { orientation: "h", traceorder: "normal", x: 0, y: 1.02, yanchor: "bottom", xanchor: "left" },
   };
   // Measuring every label to see whether it overflows takes longer than all the rest of a drawing.
   const axis = { gridcolor: colour("grid"), zerolinecolor: colour("line"), ticklabeloverflow: "allow", tickangle: 0, fixedrange: true };

@@ -78,9 +78,9 @@ function barsPicture() {
       marker: { color: values.map((v) => (v < 0 ? colour("second") : colour("accent"))) },
       hovertext: names.map((name, i) => `${plotText(name)}<br>loading ${compact(values[i])}<br>number ${order.length - i} of ${total}`),
       hoverinfo: "text" }],
-    layout: { height: 70 + 20 * Math.max(3, names.length), margin: { l: nameMargin(tickNames(names)), r: 12, t: 8, b: 44 },
+    layout: { height: 70 + 20 * Math.max(3, names.length), margin: { l: nameMargin(tickNames(names)), r: 20, t: 8, b: 44 },
       bargap: 0.25, xaxis: { title: { text: "loading" }, zeroline: true, nticks: 6 },
-      yaxis: { tickvals: values.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.7, Math.max(3, names.length) - 0.3], showgrid: false } },
+      yaxis: { ...NAME_TICKS, tickvals: values.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.7, Math.max(3, names.length) - 0.3], showgrid: false, zeroline: false } },
     says: `Loadings of component ${part + 1} at k = ${component.k}: ${names.slice(-3).reverse().join(", ")} are the largest.`,
     note: (total > order.length ? `The ${order.length} largest of ${total} are drawn. ` : "") + "Blue: rises with the component. Orange: falls.",
   };
@@ -121,9 +121,9 @@ function heatPicture() {
     line: { color: colour("ink"), width: 1.5 } }];
   return {
     traces: [trace],
-    layout: { height: 70 + 20 * Math.max(3, names.length), margin: { l: nameMargin(tickNames(names)), r: 4, t: 8, b: 44 }, shapes,
+    layout: { height: 70 + 20 * Math.max(3, names.length), margin: { l: nameMargin(tickNames(names)), r: 16, t: 8, b: 44 }, shapes,
       xaxis: { title: { text: columns.title }, tickvals: ticks, ticktext: ticks.map((i) => columns.ticks[i]), showgrid: false, zeroline: false },
-      yaxis: { tickvals: names.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.5, Math.max(3, names.length) - 0.5], showgrid: false, zeroline: false } },
+      yaxis: { ...NAME_TICKS, tickvals: names.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.5, Math.max(3, names.length) - 0.5], showgrid: false, zeroline: false } },
     says: `Heat map of the loadings of ${names.length} variables over ${columns.lookups.length} columns (${columns.title}).`,
     note: (columns.at < 0 ? "" : "The variables of the k shown (framed), followed along the path. ") +
       `Full blue is ${compact(most)}, full orange \u2212${compact(most)}; empty cells are exact zeros.`,
@@ -147,12 +147,12 @@ function scoresPicture() {
   const traces = labels && labels.numbers
     ? [trace(all, { marker: { size: 9, color: labels.numbers, colorscale: "Viridis", showscale: true, colorbar: { thickness: 10 }, line: edge } })]
     : groups.map((name, code) => trace(all.filter((i) => codes[i] === code), { name: plotText(shortened(name, 24)),
-      marker: { size: 9, color: CATEGORY_COLOURS[code % 8], symbol: CATEGORY_SYMBOLS[code % 8], line: edge } }));
-  const ticks = single ? { tickvals: groups.map((_, i) => i), ticktext: groups.map((name) => plotText(shortened(name, 14))), showgrid: false, zeroline: false } : { title: { text: `score on PC${up + 1}` } };
+      marker: { size: 9, color: CATEGORY_COLOURS[document.documentElement.dataset.theme][code % 8], symbol: CATEGORY_SYMBOLS[code % 8], line: edge } }));
+  const ticks = single ? { ...NAME_TICKS, tickvals: groups.map((_, i) => i), ticktext: groups.map((name) => plotText(shortened(name, 14))), showgrid: false, zeroline: false } : { title: { text: `score on PC${up + 1}` } };
   return {
     traces,
     layout: { height: single ? 140 + 60 * groups.length : 440, showlegend: groups.length > 1, xaxis: { title: { text: `score on PC${across + 1}` } }, yaxis: ticks,
-      margin: { l: single ? nameMargin(groups.map((name) => shortened(name, 14))) : 70, r: 12, t: 8, b: 44 } },
+      margin: { l: single ? nameMargin(groups.map((name) => shortened(name, 14))) : 70, r: 20, t: 8, b: 44 } },
     says: `Scores of ${x.length} samples` + (groups.length > 1 ? `, coloured by ${groups.length} labels.` : "."),
     note: "One dot a sample; close dots are alike in the chosen variables." + (x.length < page.scores.samples ? ` ${x.length} of ${page.scores.samples} samples are drawn.` : ""),
   };
@@ -170,10 +170,10 @@ function stabilityPicture() {
     traces: [{ type: "bar", orientation: "h", x: order.map((i) => frequencies[i]), y: order.map((_, i) => i),
       marker: { color: order.map((i) => (chosen[i] ? colour("accent") : colour("dot"))) },
       hovertext: order.map((i, n) => `${plotText(names[n])}<br>chosen in ${percent(frequencies[i])} of the resamples<br>${chosen[i] ? "" : "not "}chosen by all samples together`), hoverinfo: "text" }],
-    layout: { height: 70 + 20 * Math.max(3, count), margin: { l: nameMargin(tickNames(names)), r: 12, t: 8, b: 44 }, bargap: 0.25,
+    layout: { height: 70 + 20 * Math.max(3, count), margin: { l: nameMargin(tickNames(names)), r: 20, t: 8, b: 44 }, bargap: 0.25,
       shapes: [{ type: "line", x0: 0.8, x1: 0.8, yref: "paper", y0: 0, y1: 1, line: { dash: "dot", color: colour("muted"), width: 1.2 } }],
       xaxis: { title: { text: "share of the resamples" }, range: [0, 1.02], tickformat: ".0%" },
-      yaxis: { tickvals: order.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.7, Math.max(3, count) - 0.3], showgrid: false } },
+      yaxis: { ...NAME_TICKS, tickvals: order.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.7, Math.max(3, count) - 0.3], showgrid: false, zeroline: false } },
     says: `Selection frequencies of ${count} variables.`,
     note: `${page.resamples} random parts of the samples were solved again. ${often} of the ${inAnswer} chosen variables were chosen in at least 80 % of them (dotted line). Blue: chosen by all samples together; grey: not.`,
   };

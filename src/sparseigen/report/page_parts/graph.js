@@ -82,8 +82,8 @@ function drawingPicture() {
   const drawn = traces[traces.length - 1].x.length;
   return {
     traces,
-    layout: { height: narrow() ? 340 : page.isMap ? 460 : 480, margin: page.isMap ? { l: 48, r: 8, t: 8, b: 32 } : { l: 8, r: 8, t: 16, b: 8 },
-      xaxis: { range: xRange, ...(page.isMap ? degrees : plain) },
+    layout: { height: narrow() ? 340 : page.isMap ? 460 : 480, margin: page.isMap ? { l: 48, r: 20, t: 8, b: 32 } : { l: 8, r: 8, t: 16, b: 8 },
+      xaxis: { range: xRange, ...(page.isMap ? { ...degrees, nticks: narrow() ? 4 : 8 } : plain) },
       yaxis: { range: yRange, ...(page.isMap ? { ...degrees, scaleanchor: "x", scaleratio: 1 / Math.cos((middle * Math.PI) / 180) } : plain) } },
     says: `Drawing of ${drawn} members` + (page.isMap ? " on a map by longitude and latitude." : "."),
     note: (drawn < point.k ? `${drawn} of ${point.k} members are drawn. ` : "") + (point.edges.length ? `Lines: the ${point.edges.length} heaviest connections. ` : "") +
