@@ -15,6 +15,8 @@ from sparseigen.report.provenance import data_rows, setting_rows, version_rows
 from sparseigen.report.words import amount, component_sentence, counted, listed
 from sparseigen.results import SparseEigResult, SparsePath
 
+MOST_SAMPLES = 10_000
+"""Samples whose scores are drawn; of more, evenly spaced ones, and the page says so."""
 MOST_LOADINGS = 600
 """Loadings kept of one component of the path; of larger ones the page has the largest and says so."""
 
@@ -75,35 +77,30 @@ def component_report(
     True
     """
     points = _points(path)
-    whole = path.total_variance if isinstance(path, SparsePath) else total_variance
     answer = list(results) or _chosen(path)
     _check_sizes([answer, *points], names)
     title = "Sparse components" if title is None else str(title)
-    drawn_scores = None if scores is None else _scores(scores, labels, len(answer))
+    total, dense = total_variance, None
+    if isinstance(path, SparsePath):
+        total, dense = path.total_variance, path.dense_optimum
     pool = _Variables(answer[0], names)
     payload: dict[str, Any] = {
         "title": title,
-        "total": whole,
-        "dense": path.dense_optimum if isinstance(path, SparsePath) else None,
-        "nFeatures": int(answer[0].vector.size),
-        "answer": _packed_point(answer, pool, whole, len(answer[0].vector)),
-        "path": [_packed_point(point, pool, whole, MOST_LOADINGS) for point in points],
-        "scores": drawn_scores,
+        "total": total,
+        "dense": dense,
+        "answer": _packed_point(answer, pool, total, exact=True),
+        "path": [_packed_point(point, pool, total) for point in points],
+        "scores": None if scores is None else _scores(scores, labels),
         "stability": None if stability is None else _stability(stability, pool),
+        "resamples": None if stability is None else stability.n_resamples,
         "results": [result.to_dict() for result in answer],
     }
     payload["variables"] = pool.used
     facts = {
         "asked": _asked(answer, points),
-        "found": [_found(j, result, whole, pool) for j, result in enumerate(answer)],
+        "found": [_found(j, result, total, pool) for j, result in enumerate(answer)],
         "table": _table(answer, pool),
-        "has": {
-            "path": bool(points),
-            "scores": scores is not None,
-            "stability": stability is not None,
-            "data": data is not None,
-        },
-        "n_resamples": None if stability is None else stability.n_resamples,
+        "has": {"path": bool(points), "scores": scores is not None, "stability": stability is not None},
         "settings": setting_rows(answer[0].settings, settings),
         "versions": version_rows(),
         "data_facts": data_rows(data),
@@ -156,38 +153,44 @@ def _check_sizes(points: list[Point], names: Sequence[str] | None) -> None:
         raise ShapeError(message)
 
 
-def _packed_point(point: Point, pool: _Variables, total: float | None, most: int) -> dict[str, Any]:
+def _packed_point(point: Point, pool: _Variables, total: float | None, *, exact: bool = False) -> dict[str, Any]:
     return {
         "k": point[0].cardinality,
-        "parts": [_packed(result, j, pool, total, most) for j, result in enumerate(point)],
+        "parts": [_packed(result, j, pool, total, exact=exact) for j, result in enumerate(point)],
     }
 
 
-def _packed(result: SparseEigResult, j: int, pool: _Variables, total: float | None, most: int) -> dict[str, Any]:
-    support = result.support
-    kept = support
-    if support.size > most:
-        largest = np.argsort(-np.abs(result.vector[support]), kind="stable")[:most]
+def _packed(result: SparseEigResult, j: int, pool: _Variables, total: float | None, *, exact: bool) -> dict[str, Any]:
+    """One component for the pictures: the answer's in full, those of the path rounded and cut to a size."""
+    kept = support = result.support
+    if support.size > MOST_LOADINGS and not exact:
+        largest = np.argsort(-np.abs(result.vector[support]), kind="stable")[:MOST_LOADINGS]
         kept = np.sort(support[largest])
+    digits = float if exact else rounded
     proof = result.certificate
     return {
         "k": result.cardinality,
-        "value": rounded(result.value),
-        "lower": None if proof is None else rounded(proof.lower_bound),
-        "upper": None if proof is None else rounded(proof.upper_bound),
-        "gap": None if proof is None else rounded(proof.relative_gap),
+        "value": digits(result.value),
+        "lower": None if proof is None else digits(proof.lower_bound),
+        "upper": None if proof is None else digits(proof.upper_bound),
+        "gap": None if proof is None else digits(proof.relative_gap),
         "optimal": proof is not None and proof.optimal,
         "nonzeros": int(support.size),
         "variables": [pool.number(int(i)) for i in kept],
-        "loadings": [rounded(float(result.vector[i])) for i in kept],
+        "loadings": [digits(float(result.vector[i])) for i in kept],
         "says": component_sentence(result, total, after_others=j > 0),
     }
 
 
-def _scores(scores: Any, labels: Any, n_components: int) -> dict[str, Any]:
+def _scores(scores: Any, labels: Any) -> dict[str, Any]:
+    """Scores by column, and which samples they are of: evenly thinned where there are too many to draw."""
     values = as_scores(scores)
-    columns = [[rounded(float(v)) for v in values[:, j]] for j in range(values.shape[1])]
-    return {"columns": columns, "labels": None if labels is None else as_labels(labels, values.shape[0])}
+    named = None if labels is None else as_labels(labels, values.shape[0])
+    rows = np.arange(0, len(values), -(-len(values) // MOST_SAMPLES))
+    if named is not None:
+        named |= {key: [named[key][i] for i in rows] for key in ("codes", "numbers") if key in named}
+    columns = [[rounded(float(v)) for v in values[rows, j]] for j in range(values.shape[1])]
+    return {"columns": columns, "labels": named, "rows": rows.tolist(), "samples": len(values)}
 
 
 def _stability(stability: Any, pool: _Variables) -> list[dict[str, Any]]:
@@ -215,8 +218,8 @@ def _asked(answer: Point, points: list[Point]) -> str:
     if len(answer) > 1:
         sentence = sentence.replace("varies", "vary")
     if points:
-        sentence += f" The same for {counted(len(points), 'other size')}, k = {points[0][0].cardinality:,} to "
-        sentence += f"{points[-1][0].cardinality:,}."
+        first_k, last_k = points[0][0].cardinality, points[-1][0].cardinality
+        sentence += f" The same question for {counted(len(points), 'size')}, k = {first_k:,} to {last_k:,}."
     return sentence
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.graphs.files import read_graph
 from sparseigen.graphs.model import IntegerGraph, build_graph
-from sparseigen.inputs.graphs import as_path, check_graph
+from sparseigen.inputs.graphs import Graph, as_path, check_graph
 from sparseigen.inputs.labels import as_positions
 from sparseigen.report.drawing import MOST_DRAWN, drawn_vertices, force_layout, heaviest_edges
 from sparseigen.report.page import Report, render, rounded
-from sparseigen.report.provenance import setting_rows, version_rows
+from sparseigen.report.provenance import data_rows, setting_rows, version_rows
 from sparseigen.report.words import counted, listed, subgraph_sentence
 from sparseigen.results import DenseSubgraphResult, DensityCurve
 
@@ -69,7 +69,8 @@ def graph_report(
     """
     results = _results(curve_or_result)
     opening = _opening(results, chosen)
-    model = None if graph is None else _model(graph, results[0])
+    source = None if graph is None else _source(graph, results[0])
+    model = None if source is None else _model(source, results[0])
     places = None if positions is None else as_positions(positions)
     title = "Densest subgraph" if title is None else str(title)
     groups = [_group(result, model) for result in results]
@@ -97,6 +98,7 @@ def graph_report(
         "has": {"curve": len(results) > 1, "drawing": bool(drawn), "map": places is not None},
         "settings": setting_rows(results[opening].settings, settings),
         "versions": version_rows(),
+        "data_facts": [] if source is None else data_rows(source.matrix),
     }
     return render("graph", title, facts, payload)
 
@@ -132,13 +134,17 @@ def _opening(results: list[DenseSubgraphResult], chosen: int | None) -> int:
     raise OptionError(message)
 
 
-def _model(graph: Any, result: DenseSubgraphResult) -> IntegerGraph:
-    """The graph as the densities see it: directions and loops treated as they were when it was solved."""
+def _source(graph: Any, result: DenseSubgraphResult) -> Graph:
     path = as_path(graph)
     source = check_graph(graph) if path is None else read_graph(path)
     if source.n_vertices != result.indicator.size:
         message = f"graph has {source.n_vertices} vertices; the results are about one with {result.indicator.size}."
         raise ShapeError(message)
+    return source
+
+
+def _model(source: Graph, result: DenseSubgraphResult) -> IntegerGraph:
+    """The graph as the densities see it: directions and loops treated as they were when it was solved."""
     loops = "keep" if str(result.settings.get("self_loops", "")).endswith("kept") else "drop"
     directed = str(result.settings.get("directed", "average"))
     return build_graph(source, directed=directed, self_loops=loops)[0]

@@ -50,8 +50,15 @@ def counted(count: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    shown = ", ".join(names[:NAMES_SHOWN])
+    """The first names, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["Rome", "Oslo"]), listed(["Rome, NY", "Oslo, MN"])
+    ('Rome, Oslo', 'Rome, NY; Oslo, MN')
+    """
+    between = "; " if any("," in name for name in names[:NAMES_SHOWN]) else ", "
+    shown = between.join(names[:NAMES_SHOWN])
     return shown if len(names) <= NAMES_SHOWN else f"{shown} and {len(names) - NAMES_SHOWN:,} more"
 
 
@@ -59,25 +66,25 @@ def component_sentence(result: SparseEigResult, total: float | None, *, after_ot
     """The certificate of one component."""
     if result.certificate is None:
         return UNPROVEN
-    choice = "any one variable" if result.cardinality == 1 else f"any {result.cardinality:,} variables"
-    where = " of what the components before it leave over" if after_others else ""
+    choice = "single variable" if result.cardinality == 1 else f"combination of {result.cardinality:,} variables"
+    left = " of what the components before it leave" if after_others else ""
     if result.settings.get("which") == "smallest":
         return _smallest(result, result.certificate, choice)
     found = f"{amount(result.value, total)} of the total variance" if total else f"a variance of {result.value:.5g}"
     if result.certificate.optimal:
-        return f"Proven best: no combination of {choice} explains more{where} than this one, which explains {found}."
+        return f"Proven best: no {choice} explains more{left} than this one, which explains {found}."
     limit = at_most(result.certificate.upper_bound / total) if total else f"{result.certificate.upper_bound:.5g}"
     return (
-        f"This combination explains {found}{where}. It is proven that no combination of {choice} can explain more than "
-        f"{limit}, so this one reaches at least {at_least(1.0 - result.certificate.relative_gap)} of the best possible."
+        f"This combination explains {found}. It is proven that no {choice} can explain more than {limit}{left}, so "
+        f"this one reaches at least {at_least(1.0 - result.certificate.relative_gap)} of the best possible."
     )
 
 
 def _smallest(result: SparseEigResult, proof: Certificate, choice: str) -> str:
     if proof.optimal:
-        return f"Proven best: no combination of {choice} varies less than this one ({result.value:.5g})."
+        return f"Proven best: no {choice} varies less than this one ({result.value:.5g})."
     return (
-        f"This combination has a variance of {result.value:.5g}. It is proven that no combination of {choice} has one "
+        f"This combination has a variance of {result.value:.5g}. It is proven that no {choice} has one "
         f"below {proof.lower_bound:.5g}."
     )
 
@@ -86,11 +93,10 @@ def subgraph_sentence(result: DenseSubgraphResult) -> str:
     """The certificate of one set of vertices."""
     if result.certificate is None:
         return UNPROVEN
-    choice = f"any {result.k:,} members"
     if result.certificate.optimal:
-        return f"Proven best: no group of {choice} is more tightly connected than this one."
-    reached = at_least(1.0 - result.certificate.relative_gap)
+        return f"Proven best: no group of {result.k:,} members is more tightly connected than this one."
+    limit, reached = result.certificate.upper_bound, at_least(1.0 - result.certificate.relative_gap)
     return (
-        f"It is proven that no group of {choice} can have a density above {result.certificate.upper_bound:.5g}; this "
-        f"one has {result.density:.5g}, at least {reached} of the best possible."
+        f"This group has a density of {result.density:.5g}. It is proven that no group of {result.k:,} members can "
+        f"have more than {limit:.5g}, so this one reaches at least {reached} of the best possible."
     )
