@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -47,7 +48,7 @@ def _told(error: BaseException) -> tuple[int, str]:
         return BAD_USAGE, f"{error.format_message().rstrip('.')}. Try '{command} --help'."
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, "stopped before there was an answer."
-    sentence = str(error)
+    sentence = re.sub(r"cardinalities\[\d+\]=", "cardinality=", str(error))
     for advice, option in AS_OPTIONS.items():
         sentence = sentence.replace(advice, option)
     if isinstance(error, (OptionError, MissingDependencyError)):

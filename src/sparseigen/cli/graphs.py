@@ -91,6 +91,8 @@ def _load(graph: str, weight: str | None, kind: str | None, vertices: Path | Non
     places = None if vertices is None else read_places(vertices)
     with local_file(graph, kind, "csv") as (path, _):
         found = read_graph(path, weight=weight, on_progress=working.on_progress)
+    if places is not None:
+        places.check(found)
     return LoadedGraph("standard input" if graph == "-" else Path(graph).name, found, places)
 
 

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,8 @@ def load(data: str, reading: Reading) -> Loaded:
         )
     if reading.transpose:
         table = table.transposed()
+    if not reading.covariance and table.names is not None and table.names == table.row_labels:
+        table = replace(table, notes=(*table.notes, "rows and columns have the same names: a --covariance matrix?"))
     if reading.names is not None:
         table = table.named(column_of(reading.names, table.values.shape[1]))
     operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)

@@ -110,13 +110,14 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """
     hints = get_type_hints(command, include_extras=True)
     groups = {name: hints[name] for name in inspect.signature(command).parameters if hints[name] in GROUPS}
-    parameters: dict[str, inspect.Parameter] = {}
-    for name, parameter in inspect.signature(command).parameters.items():
-        if name not in groups:
-            parameters[name] = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
-            continue
-        kinds = get_type_hints(groups[name], include_extras=True)
-        for option in fields(groups[name]):
+    parameters: dict[str, inspect.Parameter] = {
+        name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name not in groups
+    }
+    for group in groups.values():  # after the command's own, so that --help begins with those
+        kinds = get_type_hints(group, include_extras=True)
+        for option in fields(group):
             parameters[option.name] = inspect.Parameter(
                 option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=kinds[option.name]
             )

@@ -20,16 +20,23 @@ class Places:
     names: dict[str, str]
     positions: dict[str, tuple[float, float]] | None
 
-    def positions_of(self, graph: Any) -> dict[Any, tuple[float, float]] | None:
-        """Places of all vertices by the graph's own labels; every vertex must have one."""
-        if self.positions is None:
-            return None
-        nodes = [graph.label(i) for i in range(graph.n_vertices)]
-        missing = [node for node in nodes if str(node) not in self.positions]
+    def check(self, graph: Any) -> None:
+        """Every vertex must be in the table: names of another graph would be wrong names."""
+        missing = [node for node in _nodes(graph) if str(node) not in self.names]
         if missing:
-            message = f"vertex {missing[0]!r} is not in the table of vertices ({len(missing)} such); add it."
+            message = (
+                f"vertex {missing[0]!r} is not in the table of vertices ({len(missing)} of {graph.n_vertices} are not); "
+                "is it the table of this graph?"
+            )
             raise InputError(message)
-        return {node: self.positions[str(node)] for node in nodes}
+
+    def positions_of(self, graph: Any) -> dict[Any, tuple[float, float]] | None:
+        """Places of all vertices by the graph's own labels."""
+        return None if self.positions is None else {node: self.positions[str(node)] for node in _nodes(graph)}
+
+
+def _nodes(graph: Any) -> list[Any]:
+    return [graph.label(i) for i in range(graph.n_vertices)]
 
 
 def read_places(path: Path) -> Places:

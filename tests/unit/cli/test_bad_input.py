@@ -61,9 +61,9 @@ def good(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("cardinality", "message"),
     [
-        ("0", "cardinalities[0]=0 must be between 1 and the number of variables (3)"),
-        ("-1", "cardinalities[0]=-1 must be between"),
-        ("4", "cardinalities[0]=4 must be between 1"),
+        ("0", "cardinality=0 must be between 1 and the number of variables (3)"),
+        ("-1", "cardinality=-1 must be between"),
+        ("4", "cardinality=4 must be between 1"),
         ("2.0", "cardinality='2.0' must be a whole number"),
         ("True", "cardinality='True' must be a whole number"),
         ("two", "cardinality='two' must be a whole number"),

@@ -177,3 +177,12 @@ def test_transpose_and_names(tmp_path: Path) -> None:
     check_refused(run("pca", tmp_path / "x.npy", "--names", tmp_path / "names.csv:word", "-k", "1"), 2, "'word' is not")
     (tmp_path / "names.csv").write_text("a\nb\n")
     check_refused(run("pca", tmp_path / "x.npy", "--names", tmp_path / "names.csv", "-k", "1"), 3, "names for 6")
+
+
+def test_a_matrix_given_as_data_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text(",a,b\na,2,1\nb,1,3\n")
+    assert (
+        "rows and columns have the same names: a --covariance matrix?"
+        in run("pca", tmp_path / "m.csv", "-k", "1").stdout
+    )
+    assert "same names" not in run("pca", tmp_path / "m.csv", "-k", "1", "--covariance").stdout
