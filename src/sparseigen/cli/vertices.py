@@ -25,8 +25,8 @@ class Places:
         missing = [node for node in _nodes(graph) if str(node) not in self.names]
         if missing:
             message = (
-                f"vertex {missing[0]!r} is not in the table of vertices ({len(missing)} of {graph.n_vertices} are not); "
-                "is it the table of this graph?"
+                f"vertex {missing[0]!r} is not in the vertex table ({len(missing)} of {graph.n_vertices} are not). "
+                "Is it the table of this graph?"
             )
             raise InputError(message)
 
