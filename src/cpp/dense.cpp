@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "buffer.hpp"
 #include "chunked_sum.hpp"
 #include "dense_loops.hpp"
 #include "kernels.hpp"
@@ -37,11 +38,15 @@ namespace {
 SPARSEIGEN_COMBINE(double)
 SPARSEIGEN_COMBINE(float)
 
+// `ahead`: the matrix is larger than the caches, so rows are asked for before their turn.
 #define SPARSEIGEN_DOTS(T)                                                                                         \
     SPARSEIGEN_DISPATCH void dots_part(const T* __restrict matrix, std::size_t stride, std::size_t begin,          \
-                                       std::size_t end, std::size_t width, const T* __restrict vector,             \
+                                       std::size_t end, std::size_t width, const T* __restrict vector, bool ahead, \
                                        T* __restrict out) {                                                        \
-        for (std::size_t i = begin; i < end; ++i) out[i] = dot_row(matrix + i * stride, vector, width);            \
+        if (ahead)                                                                                                 \
+            for (std::size_t i = begin; i < end; ++i) out[i] = dot_row<true>(matrix + i * stride, vector, width);  \
+        else                                                                                                       \
+            for (std::size_t i = begin; i < end; ++i) out[i] = dot_row<false>(matrix + i * stride, vector, width); \
     }
 
 SPARSEIGEN_DOTS(double)
@@ -83,8 +88,9 @@ void combine_all(const T* matrix, std::size_t stride, const std::int64_t* rows, 
 
 template <class T>
 void dots_all(const T* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const T* vector, T* out) {
+    const bool ahead = n_rows * width * sizeof(T) > (4u << 20);
     parallel_for(n_rows, static_cast<double>(n_rows) * width, 8, [&](std::size_t begin, std::size_t end) {
-        dots_part(matrix, stride, begin, end, width, vector, out);
+        dots_part(matrix, stride, begin, end, width, vector, ahead, out);
     });
 }
 
@@ -139,5 +145,21 @@ void row_dots(const float* matrix, std::size_t stride, std::size_t n_rows, std::
               float* out) {
     dots_all(matrix, stride, n_rows, width, vector, out);
 }
+
+template <class T>
+void power_step(const T* matrix, std::size_t n_rows, std::size_t width, const std::int64_t* support,
+                std::size_t n_support, const T* weights, T divisor, std::size_t count, bool nonnegative, T* scores,
+                std::int64_t* indices, T* values) {
+    combine_all(matrix, width, support, n_support, weights, scores, width);
+    const Buffer<T> vector(width), product(n_rows);
+    for (std::size_t j = 0; j < width; ++j) vector[j] = scores[j] / divisor;
+    dots_all(matrix, width, n_rows, width, vector.data(), product.data());
+    largest_magnitudes(product.data(), n_rows, count, nonnegative, indices);
+    for (std::size_t c = 0; c < count; ++c) values[c] = product[static_cast<std::size_t>(indices[c])];
+}
+template void power_step<double>(const double*, std::size_t, std::size_t, const std::int64_t*, std::size_t,
+                                 const double*, double, std::size_t, bool, double*, std::int64_t*, double*);
+template void power_step<float>(const float*, std::size_t, std::size_t, const std::int64_t*, std::size_t, const float*,
+                                float, std::size_t, bool, float*, std::int64_t*, float*);
 
 }  // namespace sparseigen

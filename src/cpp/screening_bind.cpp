@@ -28,7 +28,7 @@ void bind_for(nb::module_& m) {
         nb::gil_scoped_release release;
         return bounded_step<T>(rows.data(), count, width, lower.data(), upper.data(), vector.data(),
                                static_cast<T>(guess), indices.shape(0), indices.data(), values.data(), combined.data());
-    });
+    }, as_is(), as_is(), as_is(), as_is(), nb::arg(), as_is(), as_is(), as_is());
     m.def("fused_step", [](Matrix<T> rows, Vector<T> vector, double guess, Output<T> product,
                            Output<std::int64_t> indices, Output<T> values, Output<T> combined) {
         const std::size_t count = rows.shape(0), width = rows.shape(1);
@@ -39,7 +39,7 @@ void bind_for(nb::module_& m) {
         nb::gil_scoped_release release;
         fused_step<T>(rows.data(), count, width, vector.data(), static_cast<T>(guess), indices.shape(0),
                       product.data(), indices.data(), values.data(), combined.data());
-    });
+    }, as_is(), as_is(), nb::arg(), as_is(), as_is(), as_is(), as_is());
 }
 
 }  // namespace

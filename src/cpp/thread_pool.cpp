@@ -85,13 +85,14 @@ bool spin_until(const Condition& condition) {
     return false;
 }
 
-// A job is cut into more pieces than there are threads, and every thread takes the next piece when it is free: a
-// worker that another program's thread keeps off its core (BLAS threads spin after every call) delays nobody. A
+// A job is cut into more pieces than there are threads. Every thread works through its own share first, which is the
+// same in every job of that size and so may still be in its core's cache, then through what the others have not begun:
+// a worker that another library's thread keeps off its core (BLAS threads spin after every call) delays nobody. A
 // worker that wakes when all pieces are taken does not join, so the caller waits for running pieces only.
 class Pool {
 public:
-    explicit Pool(int threads) : owner_(current_process()), threads_(threads) {
-        for (int i = 1; i < threads; ++i) workers_.emplace_back([this] { serve(); });
+    explicit Pool(int threads) : owner_(current_process()), threads_(threads), next_(threads) {
+        for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { serve(i); });
     }
     ~Pool() {
         {
@@ -114,14 +115,14 @@ public:
             multiple_ = multiple;
             units_ = (count + multiple - 1) / multiple;
             pieces_ = std::min<std::size_t>(units_, static_cast<std::size_t>(threads_) * kPiecesPerThread);
-            next_ = 0;
-            failure_ = nullptr;
+            for (int i = 0; i < threads_; ++i) next_[i].piece = share(i);
+            failed_ = false;
             open_ = true;
             sleepers = sleeping_ > 0;
             ++generation_;
         }
         if (sleepers) wake_.notify_all();
-        take_pieces();
+        take_pieces(0);
         std::unique_lock<std::mutex> lock(mutex_);
         open_ = false;
         if (active_ > 0) {
@@ -135,20 +136,27 @@ public:
     }
 
 private:
-    void take_pieces() {
+    std::size_t share(int thread) const { return pieces_ * static_cast<std::size_t>(thread) / threads_; }
+    void take_pieces(int thread) {
         try {
-            for (std::size_t piece = next_++; piece < pieces_; piece = next_++) {
-                const std::size_t begin = units_ * piece / pieces_ * multiple_;
-                const std::size_t end = std::min(count_, units_ * (piece + 1) / pieces_ * multiple_);
-                if (begin < end) (*body_)(begin, end);
+            for (int turn = 0; turn < threads_; ++turn) {
+                const int whose = (thread + turn) % threads_;
+                const std::size_t last = share(whose + 1);
+                while (!failed_) {
+                    const std::size_t piece = next_[whose].piece++;
+                    if (piece >= last) break;
+                    const std::size_t begin = units_ * piece / pieces_ * multiple_;
+                    const std::size_t end = std::min(count_, units_ * (piece + 1) / pieces_ * multiple_);
+                    if (begin < end) (*body_)(begin, end);
+                }
             }
         } catch (...) {
             std::lock_guard<std::mutex> lock(mutex_);
             if (!failure_) failure_ = std::current_exception();
-            next_ = pieces_;
+            failed_ = true;
         }
     }
-    void serve() {
+    void serve(int thread) {
         unsigned long seen = 0;
         while (true) {
             spin_until([&] { return generation_ != seen; });
@@ -161,7 +169,7 @@ private:
             if (!open_) continue;
             ++active_;
             lock.unlock();
-            take_pieces();
+            take_pieces(thread);
             lock.lock();
             if (--active_ == 0) done_.notify_one();
         }
@@ -174,7 +182,11 @@ private:
     std::condition_variable wake_, done_;
     const std::function<void(std::size_t, std::size_t)>* body_ = nullptr;
     std::size_t count_ = 0, multiple_ = 1, units_ = 0, pieces_ = 0;
-    std::atomic<std::size_t> next_{0};
+    struct alignas(64) Next {
+        std::atomic<std::size_t> piece{0};
+    };
+    std::vector<Next> next_;
+    std::atomic<bool> failed_{false};
     std::atomic<int> active_{0};
     std::atomic<unsigned long> generation_{0};
     std::exception_ptr failure_;

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         combine_rows,
         fused_step,
         largest_magnitudes,
+        power_step,
         row_dots,
         running_bounds,
         set_thread_count,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 else:
     combine_rows = active.combine_rows
     row_dots = active.row_dots
+    power_step = active.power_step
     sparse_combine_rows = active.sparse_combine_rows
     sparse_row_dots = active.sparse_row_dots
     largest_magnitudes = active.largest_magnitudes
@@ -73,6 +75,7 @@ __all__ = [
     "inner_product",
     "largest_magnitudes",
     "length",
+    "power_step",
     "row_dots",
     "running_bounds",
     "set_thread_count",

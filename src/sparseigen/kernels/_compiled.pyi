@@ -4,6 +4,17 @@ from numpy.typing import NDArray
 
 def combine_rows(matrix: NDArray[Any], rows: NDArray[Any], weights: NDArray[Any], out: NDArray[Any], /) -> None: ...
 def row_dots(matrix: NDArray[Any], vector: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def power_step(
+    matrix: NDArray[Any],
+    support: NDArray[Any],
+    weights: NDArray[Any],
+    divisor: float,
+    nonnegative: bool,
+    scores: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    /,
+) -> None: ...
 def sparse_combine_rows(
     row_starts: NDArray[Any],
     columns: NDArray[Any],

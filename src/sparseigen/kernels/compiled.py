@@ -27,6 +27,17 @@ def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
     return out
 
 
+def power_step(
+    matrix: NDArray[Any], support: Indices, weights: Vector, divisor: float, count: int, *, nonnegative: bool = False
+) -> tuple[Vector, Indices, Vector]:
+    """The scores of the support, and the ``count`` largest products of a row with them, in one call."""
+    scores = np.empty(matrix.shape[1], dtype=matrix.dtype)
+    indices, values = np.empty(count, dtype=np.int64), np.empty(count, dtype=matrix.dtype)
+    weights = _as(weights, matrix.dtype)
+    _compiled.power_step(matrix, support, weights, float(divisor), nonnegative, scores, indices, values)
+    return scores, indices, values
+
+
 def sparse_combine_rows(
     row_starts: NDArray[Any],
     columns: NDArray[Any],

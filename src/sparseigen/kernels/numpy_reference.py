@@ -32,6 +32,20 @@ def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
     return product
 
 
+def power_step(
+    matrix: NDArray[Any], support: Indices, weights: Vector, divisor: float, count: int, *, nonnegative: bool = False
+) -> tuple[Vector, Indices, Vector]:
+    """The scores of the support, and the ``count`` largest products of a row with them.
+
+    Returns the scores (the weighted sum of the support's rows), and indices and values of the largest magnitudes of
+    ``matrix @ scores / divisor``.
+    """
+    scores = combine_rows(matrix, support, weights.astype(matrix.dtype, copy=False))
+    product = row_dots(matrix, scores / matrix.dtype.type(divisor))
+    kept = largest_magnitudes(product, count, nonnegative=nonnegative)
+    return scores, kept, product[kept]
+
+
 def sparse_combine_rows(
     row_starts: NDArray[Any],
     columns: NDArray[Any],

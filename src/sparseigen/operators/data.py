@@ -71,6 +71,13 @@ class DenseData(Operator):
         self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
     ) -> PowerStep:
         """Product and truncation in one; on large data only the variables that can be chosen are read."""
+        if not self.screen.worthwhile and not self._fusing(cardinality):
+            scores, kept, values = kernels.power_step(
+                self.variables, indices, weights, self.divisor, cardinality, nonnegative=nonnegative
+            )
+            scores, values = scores.astype(np.float64, copy=False), values.astype(np.float64, copy=False)
+            value = kernels.inner_product(scores, scores) / self.divisor
+            return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
         run = self._run(indices)
         scores = run.combined_scores(indices, weights)
         if scores is None:
@@ -97,12 +104,14 @@ class DenseData(Operator):
         run.indices, run.previous = kept, vector.astype(np.float64)
         return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
 
+    def _fusing(self, cardinality: int) -> bool:
+        return cardinality >= FUSED_SHARE * self.size and self.n_samples <= LONGEST_FUSED
+
     def _full_step(
         self, run: Run, vector: Vector, cardinality: int, nonnegative: bool
     ) -> tuple[Vector, Indices, Vector, Vector | None]:
         """Every variable's product, those kept and their values, and D_F x_F where one pass gives both."""
-        fusing = cardinality >= FUSED_SHARE * self.size and self.n_samples <= LONGEST_FUSED
-        if not fusing or run.smallest_kept is None or nonnegative:
+        if not self._fusing(cardinality) or run.smallest_kept is None or nonnegative:
             product = kernels.row_dots(self.variables, vector)
             kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
             return product, kept, product[kept], None
