@@ -21,6 +21,7 @@ from sparseigen.certificates.reduction import reduced_bound
 from sparseigen.certificates.scaled_rows import scaled_row_bound
 from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.certificates.splitting import splitting_bound
+from sparseigen.certificates.streamed_dual import streamed_dual_bound
 from sparseigen.operators.contract import Operator
 from sparseigen.results import Certificate
 from sparseigen.solvers.interface import Proven, SparseVector
@@ -43,6 +44,7 @@ UPPER_BOUNDS: dict[str, BoundSpec] = {
     "trace": BoundSpec(trace_bound, EFFORTS),
     "reduced": BoundSpec(reduced_bound, ("tight",)),
     "penalised dual": BoundSpec(penalised_bound, ("default",)),
+    "closed-form dual": BoundSpec(streamed_dual_bound, ("default", "tight")),
     "converged penalised dual": BoundSpec(converged_penalised_bound, ("tight",)),
     "largest eigenvalue": BoundSpec(spectral_bound, EFFORTS),
     "splitting": BoundSpec(splitting_bound, ("tight",)),
