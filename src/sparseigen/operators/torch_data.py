@@ -46,6 +46,8 @@ class TorchData(Operator):
     psd_by_construction = True
     transfers_cost = True
     projection: Projection | None = None
+    candidates: int | None = None
+    """How many variables were chosen by `restricted`; None where all are there."""
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         self.n_samples, self.size = (int(length) for length in data.values.shape)
@@ -257,7 +259,7 @@ class TorchData(Operator):
         chosen.__dict__.pop("_diagonal_once", None)
         with self._room(f"{len(indices)} variables", len(indices) * self.n_samples * self.dtype.itemsize):
             chosen.variables = _gathered(self.variables, self._places(indices))
-        chosen.size, chosen._kept = len(indices), {}
+        chosen.size, chosen.candidates, chosen._kept = len(indices), len(indices), {}
         chosen.names = None if self.names is None else tuple(self.names[i] for i in indices)
         chosen.means, chosen.deviations = self.means[indices], self.deviations[indices]
         return chosen
@@ -345,6 +347,8 @@ class TorchData(Operator):
         """Adds the device, the number of samples and what was done to the columns."""
         kernels = "triton" if triton_calls.usable(self.variables) else "torch"
         facts = {"device": str(self.device), "kernels": kernels, "n_samples": self.n_samples}
+        if self.candidates is not None:
+            facts["candidates"] = self.candidates
         if self.projection is not None:
             facts["deflation_rank"] = self.projection.rank
         return super().describe() | facts | {"center": self.center, "scale": self.scale}
