@@ -23,7 +23,7 @@ BOUNDS = {"rows": scaled_row_bound, "dual": streamed_dual_bound}
 @pytest.fixture
 def nothing_formed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small problems are treated like large ones: no matrix and no factor on the host."""
-    monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 2)
+    monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_FETCHED", 2)
     monkeypatch.setattr("sparseigen.operators.torch_data.LARGEST_MATERIALISED", 2)
 
 

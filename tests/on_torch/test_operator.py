@@ -173,9 +173,7 @@ def test_other_libraries_come_in_through_dlpack(data: np.ndarray, monkeypatch: p
 
 
 @pytest.mark.parametrize("stage", ["solve", "bound", "deflation"])
-def test_out_of_device_memory_later_says_so_too(
-    stage: str, data: np.ndarray, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_out_of_device_memory_later_says_so_too(stage: str, data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     operator = covariance(tensor(data))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ DTYPES = ["float32", "float64"]
 
 
 @pytest.fixture(autouse=True)
-def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Triton reads the variable when a kernel is defined: nothing may have imported the kernels before."""
     if importlib.util.find_spec("triton") is None:
         if os.environ.get("SPARSEIGEN_TORCH_REQUIRED") == "1":
@@ -32,7 +31,6 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     monkeypatch.setattr(triton_calls, "usable", lambda tensor: True)
     monkeypatch.setattr(triton_calls, "SHARES", 4)  # the interpreter takes its time for each program
-    yield
 
 
 def random_tensor(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:

@@ -40,11 +40,11 @@ TIGHT_SECONDS = 10.0
 
 UPPER_BOUNDS: dict[str, BoundSpec] = {
     "rows": BoundSpec(row_bound, ("cheap",)),
+    "closed-form dual": BoundSpec(streamed_dual_bound, ("default", "tight")),
     "scaled rows": BoundSpec(scaled_row_bound, ("default", "tight")),
     "trace": BoundSpec(trace_bound, EFFORTS),
     "reduced": BoundSpec(reduced_bound, ("tight",)),
     "penalised dual": BoundSpec(penalised_bound, ("default",)),
-    "closed-form dual": BoundSpec(streamed_dual_bound, ("default", "tight")),
     "converged penalised dual": BoundSpec(converged_penalised_bound, ("tight",)),
     "largest eigenvalue": BoundSpec(spectral_bound, EFFORTS),
     "splitting": BoundSpec(splitting_bound, ("tight",)),

@@ -167,7 +167,7 @@ class Operator(ABC):
         return None
 
     def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
-        """x'Ax of the matrix as it is held, and a bound on the rounding error of that number, or None.
+        """X'Ax of the matrix as it is held, and a bound on the rounding error of that number, or None.
 
         Optional, for operators that need not hand out k x k entries to know it.
         """

@@ -82,7 +82,8 @@ def extended(data: TorchData, vector: Vector) -> Projection:
     weights = torch.as_tensor(x[support], device=data.device)
     scores = (weights @ data.variables[data._places(support)].double())[None]
     column = torch.as_tensor(x, device=data.device)[:, None]
-    components, against = (x,), column
+    components: tuple[Floats, ...] = (x,)
+    against = column
     if data.projection is not None:
         before = data.projection
         # (I - XW')(I - xx') = I - X (W - x (x'W))' - xx'
