@@ -49,9 +49,9 @@ def made(seed: int, dtype: str, magnitude: float, options: dict[str, Any], compo
 
 
 @pytest.mark.usefixtures("nothing_formed")
-@pytest.mark.parametrize("components", [0, 1, 3])
+@pytest.mark.parametrize("components", [0, 3])
 @pytest.mark.parametrize("options", [{}, {"scale": True}, {"center": False}], ids=str)
-@pytest.mark.parametrize("magnitude", [1e-12, 1.0, 1e12])
+@pytest.mark.parametrize("magnitude", [1e-12, 1e12])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_bounds_hold_against_enumeration(
     dtype: str, magnitude: float, options: dict[str, Any], components: int

@@ -15,6 +15,7 @@ import pytest
 
 from sparseigen import covariance
 from sparseigen.kernels import torch_reference, triton_calls
+from sparseigen.operators import torch_loop
 from sparseigen.operators.torch_data import TorchData
 
 REASON = "triton is not installed; `make test-torch` installs it"
@@ -30,7 +31,9 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.skip(REASON)
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     monkeypatch.setattr(triton_calls, "usable", lambda tensor: True)
-    monkeypatch.setattr(triton_calls, "SHARES", 4)  # the interpreter takes its time for each program
+    # The interpreter takes its time for each program: fewer of them, and fewer steps a chunk.
+    monkeypatch.setattr(triton_calls, "SHARES", 4)
+    monkeypatch.setitem(torch_loop.CHUNK, "short", 3)
 
 
 def random_tensor(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
@@ -141,8 +144,8 @@ def pair(dtype: str, components: int, **options: Any) -> tuple[Any, Any]:
 )
 def test_the_whole_loop(dtype: str, components: int, nonnegative: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     with_triton, without = pair(dtype, components)
-    rule: dict[str, Any] = {"rtol": 1e-6, "atol": 0.0, "max_iterations": 9, "nonnegative": nonnegative}
-    for cardinality, start in ((4, 2), (11, 7)):
+    rule: dict[str, Any] = {"rtol": 1e-6, "atol": 0.0, "max_iterations": 7, "nonnegative": nonnegative}
+    for cardinality, start in ((4, 2), (11, 7)) if dtype == "float32" else ((7, 7),):
         begun = np.array([start]), np.ones(1)
         monkeypatch.setattr(triton_calls, "usable", lambda tensor: True)
         ours = with_triton.truncated_power_run(*begun, cardinality, **rule)
@@ -158,7 +161,7 @@ def test_the_whole_loop(dtype: str, components: int, nonnegative: bool, monkeypa
 
 def test_limits_inside_and_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     with_triton, without = pair("float64", 0)
-    for limit in (1, 8, 17):
+    for limit in (1, 3, 7):
         rule: dict[str, Any] = {"rtol": -1.0, "atol": -1.0, "max_iterations": limit}
         monkeypatch.setattr(triton_calls, "usable", lambda tensor: True)
         ours = with_triton.truncated_power_run(np.array([3]), np.ones(1), 6, **rule)
@@ -170,11 +173,11 @@ def test_limits_inside_and_between_chunks(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_bound_and_energies(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_triton, without = pair("float64", 1)
+    with_triton, without = pair("float32", 1)
     assert isinstance(with_triton, TorchData)
     columns = np.array([3, 0, 59])
-    ours = with_triton.scaled_gershgorin(7, np.ones(60), 3), *with_triton.column_energies(columns, 7)
+    ours = with_triton.scaled_gershgorin(7, np.ones(60), 1), *with_triton.column_energies(columns, 7)
     monkeypatch.setattr(triton_calls, "usable", lambda tensor: False)
-    reference = without.scaled_gershgorin(7, np.ones(60), 3), *without.column_energies(columns, 7)
+    reference = without.scaled_gershgorin(7, np.ones(60), 1), *without.column_energies(columns, 7)
     for a, b in zip(ours, reference, strict=True):
-        np.testing.assert_allclose(a, b, rtol=1e-12)
+        np.testing.assert_allclose(a, b, rtol=1e-5)
