@@ -42,6 +42,28 @@ def node_row_sums(
     least: NDArray[Any],
     /,
 ) -> None: ...
+def fused_step(
+    rows: NDArray[Any],
+    vector: NDArray[Any],
+    guess: float,
+    product: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    combined: NDArray[Any],
+    /,
+) -> None: ...
+def running_bounds(
+    products: NDArray[Any],
+    norms: NDArray[Any],
+    unit: float,
+    length: float,
+    cosine: float,
+    sine: float,
+    slack: float,
+    lower: NDArray[Any],
+    upper: NDArray[Any],
+    /,
+) -> None: ...
 def thread_count() -> int: ...
 def set_thread_count(count: int, /) -> None: ...
 def shadow_codes(
@@ -63,6 +85,7 @@ def bounded_step(
     lower: NDArray[Any],
     upper: NDArray[Any],
     vector: NDArray[Any],
+    guess: float,
     indices: NDArray[Any],
     values: NDArray[Any],
     combined: NDArray[Any],

@@ -127,7 +127,7 @@ class Operator(ABC):
         Ties are broken by lowest index. With ``nonnegative`` only positive entries are kept.
         """
         product = self.apply_support(indices, weights)
-        value = float(np.dot(np.asarray(weights, dtype=np.float64), product[indices].astype(np.float64)))
+        value = kernels.inner_product(np.asarray(weights, dtype=np.float64), product[indices].astype(np.float64))
         kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
         values = product[kept].astype(np.float64)
         return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
