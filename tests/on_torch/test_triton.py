@@ -161,7 +161,7 @@ def test_the_whole_loop(dtype: str, components: int, nonnegative: bool, monkeypa
 
 def test_limits_inside_and_between_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     with_triton, without = pair("float64", 0)
-    for limit in (1, 3, 7):
+    for limit in (1, 4):
         rule: dict[str, Any] = {"rtol": -1.0, "atol": -1.0, "max_iterations": limit}
         monkeypatch.setattr(triton_calls, "usable", lambda tensor: True)
         ours = with_triton.truncated_power_run(np.array([3]), np.ones(1), 6, **rule)
