@@ -72,12 +72,7 @@ class DenseData(Operator):
     ) -> PowerStep:
         """Product and truncation in one; on large data only the variables that can be chosen are read."""
         if not self.screen.worthwhile and not self._fusing(cardinality):
-            scores, kept, values = kernels.power_step(
-                self.variables, indices, weights, self.divisor, cardinality, nonnegative=nonnegative
-            )
-            scores, values = scores.astype(np.float64, copy=False), values.astype(np.float64, copy=False)
-            value = kernels.inner_product(scores, scores) / self.divisor
-            return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+            return self._small_step(indices, weights, cardinality, nonnegative)
         run = self._run(indices)
         scores = run.combined_scores(indices, weights)
         if scores is None:
@@ -102,6 +97,14 @@ class DenseData(Operator):
         run.values = None if run.combined is None else values
         run.smallest_kept = float(np.abs(values).min())
         run.indices, run.previous = kept, vector.astype(np.float64)
+        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+
+    def _small_step(self, indices: Indices, weights: Vector, cardinality: int, nonnegative: bool) -> PowerStep:
+        scores, kept, values = kernels.power_step(
+            self.variables, indices, weights, self.divisor, cardinality, nonnegative=nonnegative
+        )
+        wide, values = scores.astype(np.float64, copy=False), values.astype(np.float64, copy=False)
+        value = kernels.inner_product(wide, wide) / self.divisor
         return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
 
     def _fusing(self, cardinality: int) -> bool:
