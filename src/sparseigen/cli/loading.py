@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -98,6 +97,8 @@ def local_file(data: str, kind: str | None, default: str = "csv") -> Iterator[tu
     if sys.stdin.isatty():
         message = "'-' reads standard input, which is a terminal; pipe a file into it or name one."
         raise bad_usage(message)
+    import tempfile
+
     stream = sys.stdin.buffer
     first = stream.read(BLOCK)
     kind = kind or next((name for magic, name in MAGIC.items() if first.startswith(magic)), default)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -114,6 +112,9 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     A new folder is filled under another name and renamed. In one that exists every file is written under another name
     first; a link in the place of a file is replaced, never followed.
     """
+    import secrets
+    import shutil
+
     for name in files:
         if Path(name).name != name or name in ("", ".", ".."):
             message = f"{name!r} cannot be a file name inside {folder}."

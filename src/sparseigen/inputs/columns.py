@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,7 +31,7 @@ LARGEST_EXACT_INTEGER = 2**53
 
 FAILURES = (
     ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, EOFError, OSError, RuntimeError,
-    NotImplementedError, MemoryError, zlib.error, zipfile.BadZipFile,
+    NotImplementedError, MemoryError, zlib.error,
 )  # fmt: skip
 """What the readers underneath raise on damaged files."""
 
@@ -231,7 +230,14 @@ def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iter
     except MemoryError as error:
         message = f"{file} does not fit into memory."
         raise kind(message) from error
-    except FAILURES as error:
+    except (*FAILURES, _bad_zip()) as error:  # evaluated only when something was raised
         reason = " ".join(str(error).split())[:160] or type(error).__name__
         message = f"{file} cannot be read as {ending}: {reason.rstrip('.')}. It is damaged, or of another format."
         raise kind(message) from error
+
+
+def _bad_zip() -> type[Exception]:
+    """The error of archives; its module is not worth loading before there is one."""
+    from zipfile import BadZipFile
+
+    return BadZipFile
