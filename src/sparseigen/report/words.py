@@ -64,7 +64,7 @@ def listed(names: Sequence[str]) -> str:
 
 def component_sentence(result: SparseEigResult, total: float | None, *, after_others: bool) -> str:
     """The certificate of one component."""
-    if result.certificate is None:
+    if result.certificate is None or not _finite(result.certificate):
         return UNPROVEN
     choice = "single variable" if result.cardinality == 1 else f"combination of {result.cardinality:,} variables"
     left = " of what the components before it leave" if after_others else ""
@@ -89,9 +89,14 @@ def _smallest(result: SparseEigResult, proof: Certificate, choice: str) -> str:
     )
 
 
+def _finite(proof: Certificate) -> bool:
+    """An infinite bound holds and says nothing."""
+    return math.isfinite(proof.lower_bound) and math.isfinite(proof.upper_bound)
+
+
 def subgraph_sentence(result: DenseSubgraphResult) -> str:
     """The certificate of one set of vertices."""
-    if result.certificate is None:
+    if result.certificate is None or not _finite(result.certificate):
         return UNPROVEN
     if result.certificate.optimal:
         return f"Proven best: no group of {result.k:,} members is more tightly connected than this one."
