@@ -144,6 +144,9 @@ def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], N
 
 def projection(operator: Operator, vector: Vector) -> Operator:
     """(I - xx') A (I - xx'): the paper's choice. Stays positive semidefinite and orthogonal to x."""
+    ready = operator.projected(vector)
+    if ready is not None:
+        return ready
     x, product, value = _product(operator, vector)
     return _updated(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
 
