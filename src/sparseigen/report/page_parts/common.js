@@ -34,8 +34,8 @@ function percent(share) {
   return (100 * share).toFixed(2) + " %";
 }
 
-function compact(value) {
-  return Number(value.toPrecision(5)).toString();
+function compact(value, digits = 5) {
+  return Number(value.toPrecision(digits)).toString();
 }
 
 // The style sheet's colours, read once a theme: asking for them while the page changes makes the browser lay it out again.
@@ -169,7 +169,7 @@ function bodyRow(values) {
   values.forEach((value, column) => {
     const cell = document.createElement(column ? "td" : "th");
     if (!column) cell.scope = "row";
-    cell.textContent = typeof value === "number" ? compact(value) : value ?? "";
+    cell.textContent = typeof value === "number" ? compact(value, 4) : value ?? "";
     row.append(cell);
   });
   return row;
