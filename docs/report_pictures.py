@@ -63,13 +63,19 @@ def airline_report() -> Report:
     )
 
 
-def photograph(browser: Any, page_file: Path, image: str, *, width: int, height: int, scheme: str) -> None:
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+def photograph(browser: Any, page_file: Path, image: str, *, width: int, until: str, scheme: str) -> None:
+    """From the top of the page to the end of the card that holds the element ``until``."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     page.goto(page_file.resolve().as_uri())
     page.wait_for_selector("html[data-ready]", timeout=120_000)
     target = IMAGES / image
-    page.screenshot(path=target)
+    bottom = page.locator(f".card:has({until})").bounding_box()
+    page.screenshot(
+        path=target,
+        full_page=True,
+        clip={"x": 0, "y": 0, "width": width, "height": bottom["y"] + bottom["height"] + 14},
+    )
     context.close()
     print(f"{target}: {target.stat().st_size / 1000:.0f} kB")
 
@@ -83,10 +89,10 @@ def main() -> None:
     chromium = shutil.which(os.environ.get("SPARSEIGEN_CHROMIUM", "chromium"))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        photograph(browser, colon, "report_light.png", width=1100, height=1900, scheme="light")
-        photograph(browser, colon, "report_dark.png", width=1100, height=1900, scheme="dark")
-        photograph(browser, colon, "report_phone.png", width=360, height=1900, scheme="light")
-        photograph(browser, airline, "airline_report.png", width=1100, height=1150, scheme="light")
+        photograph(browser, colon, "report_light.png", width=1100, until="#heat", scheme="light")
+        photograph(browser, colon, "report_dark.png", width=1100, until="#heat", scheme="dark")
+        photograph(browser, colon, "report_phone.png", width=360, until="#bars", scheme="light")
+        photograph(browser, airline, "airline_report.png", width=1100, until="#drawing", scheme="light")
         browser.close()
 
 

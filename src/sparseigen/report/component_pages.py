@@ -194,6 +194,12 @@ def _scores(scores: Any, labels: Any) -> dict[str, Any]:
 
 
 def _stability(stability: Any, pool: _Variables) -> list[dict[str, Any]]:
+    if stability.frequencies.shape[1] != pool.result.vector.size:
+        message = (
+            f"stability is about {stability.frequencies.shape[1]} variables, the components about "
+            f"{pool.result.vector.size}; give the stability of the same data."
+        )
+        raise ShapeError(message)
     packed = []
     for frequencies, chosen in zip(stability.frequencies, stability.chosen, strict=True):
         met = np.flatnonzero((frequencies > 0.0) | chosen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import math
 import os
 import secrets
 import zlib
@@ -105,8 +106,28 @@ def render(kind: str, title: str, facts: Mapping[str, Any], payload: Mapping[str
 
 def pack(payload: Mapping[str, Any]) -> str:
     """Plain values as base64 of compressed JSON: a third of the size, and no text in it can end a script element."""
-    text = json.dumps(payload, separators=(",", ":"), allow_nan=False, default=str)
+    text = json.dumps(plain(payload), separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
+
+
+def plain(value: Any) -> Any:
+    """Values that JSON has: numpy's become Python's, infinities and NaN null, anything else its text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"k": np.int64(5), "bound": float("inf"), "nodes": ("a", (1, 2))})
+    {'k': 5, 'bound': None, 'nodes': ['a', [1, 2]]}
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(part) for part in value]
+    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 def unpack(packed: str) -> Any:

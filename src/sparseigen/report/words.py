@@ -64,20 +64,20 @@ def listed(names: Sequence[str]) -> str:
 
 def component_sentence(result: SparseEigResult, total: float | None, *, after_others: bool) -> str:
     """The certificate of one component."""
-    if result.certificate is None:
+    if result.certificate is None or not _finite(result.certificate):
         return UNPROVEN
     choice = "single variable" if result.cardinality == 1 else f"combination of {result.cardinality:,} variables"
-    left = " of what the components before it leave" if after_others else ""
     if result.settings.get("which") == "smallest":
         return _smallest(result, result.certificate, choice)
+    within = "in what the components before it leave, " if after_others else ""
     found = f"{amount(result.value, total)} of the total variance" if total else f"a variance of {result.value:.5g}"
     if result.certificate.optimal:
-        return f"Proven best: no {choice} explains more{left} than this one, which explains {found}."
+        return f"Proven best: {within}no {choice} explains more than this one, which explains {found}."
     limit = at_most(result.certificate.upper_bound / total) if total else f"{result.certificate.upper_bound:.5g}"
-    return (
-        f"This combination explains {found}. It is proven that no {choice} can explain more than {limit}{left}, so "
-        f"this one reaches at least {at_least(1.0 - result.certificate.relative_gap)} of the best possible."
-    )
+    said = f"{within}this combination explains {found}. It is proven that no {choice} can explain more"
+    said += f" there than {limit}" if after_others else f" than {limit}"
+    reached = at_least(1.0 - result.certificate.relative_gap)
+    return f"{said[0].upper()}{said[1:]}, so this one reaches at least {reached} of the best possible."
 
 
 def _smallest(result: SparseEigResult, proof: Certificate, choice: str) -> str:
@@ -89,9 +89,14 @@ def _smallest(result: SparseEigResult, proof: Certificate, choice: str) -> str:
     )
 
 
+def _finite(proof: Certificate) -> bool:
+    """An infinite bound holds and says nothing."""
+    return math.isfinite(proof.lower_bound) and math.isfinite(proof.upper_bound)
+
+
 def subgraph_sentence(result: DenseSubgraphResult) -> str:
     """The certificate of one set of vertices."""
-    if result.certificate is None:
+    if result.certificate is None or not _finite(result.certificate):
         return UNPROVEN
     if result.certificate.optimal:
         return f"Proven best: no group of {result.k:,} members is more tightly connected than this one."

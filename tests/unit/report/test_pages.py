@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html.parser
 import json
 import os
@@ -223,6 +224,27 @@ def test_bad_input_is_refused(pitprops) -> None:
         as_scores(["a"])
     with pytest.raises(DtypeError, match="data has dtype <U1"):
         fingerprint(np.array([["a"]]))
+
+
+def test_stability_of_other_data_is_refused(pitprops) -> None:
+    _, results, _ = pitprops
+    other = se.SelectionStability(np.ones((1, 4)), np.ones((1, 4), dtype=bool), 3, None)
+    with pytest.raises(ShapeError, match="stability is about 4 variables, the components about 13"):
+        component_report(results, stability=other)
+
+
+def test_infinite_bounds_and_odd_settings_do_not_break_the_page(pitprops) -> None:
+    _, results, _ = pitprops
+    odd = dataclasses.replace(
+        results[0],
+        certificate=se.Certificate(1.0, float("inf"), "none"),
+        settings={"time_limit": float("inf"), "seed": np.int64(3), "rng": object},
+    )
+    report = component_report([odd], path=[odd])
+    assert "without a proof" in report.html
+    part = payload(report)["path"][0]["parts"][0]
+    assert (part["upper"], part["gap"]) == (None, None)
+    assert payload(report)["results"][0]["settings"]["seed"] == 3
 
 
 def test_labels_are_names_or_a_scale() -> None:

@@ -2,8 +2,8 @@
 // Shared by all pages. Text from the data reaches the page through textContent, or through plotText for Plotly.
 
 const byId = (id) => document.getElementById(id);
-const SHOWN_BARS = 30;
-const SHOWN_ROWS = 100;
+const SHOWN_BARS = 25;
+const SHOWN_ROWS = 50;
 // Eight colours that people with any colour vision tell apart, lighter on a dark page; symbols differ as well.
 const CATEGORY_COLOURS = {
   light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b98000", "#3d97cc", "#7a55a8", "#6b6b6b"],
@@ -34,8 +34,8 @@ function percent(share) {
   return (100 * share).toFixed(2) + " %";
 }
 
-function compact(value) {
-  return Number(value.toPrecision(5)).toString();
+function compact(value, digits = 5) {
+  return Number(value.toPrecision(digits)).toString();
 }
 
 // The style sheet's colours, read once a theme: asking for them while the page changes makes the browser lay it out again.
@@ -169,7 +169,7 @@ function bodyRow(values) {
   values.forEach((value, column) => {
     const cell = document.createElement(column ? "td" : "th");
     if (!column) cell.scope = "row";
-    cell.textContent = typeof value === "number" ? compact(value) : value ?? "";
+    cell.textContent = typeof value === "number" ? compact(value, 4) : value ?? "";
     row.append(cell);
   });
   return row;

@@ -2,7 +2,7 @@
 
 let page, shown, part = 0, position = -1;
 const loadingsState = { column: null, ascending: false, all: false };
-const HEAT_COLUMNS = 80;
+const HEAT_COLUMNS = 60;
 
 const nameOf = (variable) => page.variables[variable];
 const share = (value) => (page.total ? value / page.total : value);
