@@ -76,7 +76,9 @@ def _saved(file, path):
 def test_a_second_run_replays_without_reading(file, tmp_path):
     first = _saved(file, tmp_path / "saved")
     read = []
-    again = se.covariance(file, memory_limit="2MB", checkpoint=tmp_path / "saved", on_block=lambda *facts: read.append(facts))
+    again = se.covariance(
+        file, memory_limit="2MB", checkpoint=tmp_path / "saved", on_block=lambda *facts: read.append(facts)
+    )
     result = se.sparse_eigenvector(again, 6, certify=False)
     assert again.log.resumed == first.passes_made
     assert not read
@@ -120,13 +122,13 @@ def test_changed_or_missing_bytes_are_refused(file, tmp_path, which):
         with pytest.raises(CheckpointError, match="cut short or damaged"):
             se.covariance(file, memory_limit="2MB", checkpoint=tmp_path / "saved")
     (tmp_path / which).unlink()
-    with pytest.raises(CheckpointError, match="is gone|is missing"):
+    with pytest.raises(CheckpointError, match=r"is gone|is missing"):
         se.covariance(file, memory_limit="2MB", checkpoint=tmp_path / "saved")
 
 
 def test_other_data_settings_and_calls_are_refused(file, tmp_path, rng):
     _saved(file, tmp_path / "saved")
-    with pytest.raises(CheckpointError, match="other data or settings .different: scale."):
+    with pytest.raises(CheckpointError, match=r"other data or settings \(different: scale\)"):
         se.covariance(file, memory_limit="2MB", checkpoint=tmp_path / "saved", scale=True)
     operator = se.covariance(file, memory_limit="2MB", checkpoint=tmp_path / "saved")
     with pytest.raises(CheckpointError, match="holds another computation: pass"):
