@@ -91,7 +91,7 @@ class BoundProblem:
 
     def _formed(self) -> Numbers | None:
         """The matrix before scaling, where it is small enough to be held."""
-        if self.size > LARGEST_MATERIALISED:
+        if self.size > LARGEST_MATERIALISED or self.columns_left < self.size:
             return None
         matrix = np.empty((self.size, self.size))
         for own, rows in self._raw_blocks():
@@ -158,6 +158,8 @@ class BoundProblem:
     @property
     def closed(self) -> bool:
         """Whether the best bound meets the answer found, so that no other bound is worth its time."""
+        if not np.isfinite(self.best):
+            return False
         return self.best - self.achieved <= self.target_gap * max(abs(self.best), ZERO)
 
     @property
