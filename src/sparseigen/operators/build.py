@@ -9,10 +9,12 @@ import numpy as np
 
 from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
+from sparseigen.inputs.memory_plan import check_memory_limit
+from sparseigen.inputs.sources import as_row_source, check_checkpoint
+from sparseigen.operators.chunked import ChunkedData
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.dense import DenseSymmetric
-from sparseigen.operators.mapped_data import MappedData
 from sparseigen.operators.sparse import SparseSymmetric
 from sparseigen.operators.sparse_data import SparseData
 from sparseigen.operators.torch_data import TorchData
@@ -26,7 +28,6 @@ SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
 COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
     "dense": DenseData,
     "sparse": SparseData,
-    "mapped": MappedData,
     "device": TorchData,
 }
 """Layout of data -> operator that stands for their covariance."""
@@ -35,14 +36,28 @@ CONTRACT = ("size", "diagonal", "apply_support", "columns")
 """What an object of the caller's must have to be used as an operator."""
 
 
-def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 1, device: Any = None) -> Operator:
+def covariance(
+    X: Any,
+    *,
+    center: bool = True,
+    scale: bool = False,
+    ddof: int = 1,
+    device: Any = None,
+    memory_limit: Any = None,
+    checkpoint: Any = None,
+    dataset: str | None = None,
+    shape: Any = None,
+    on_block: Callable[[int, int, int], None] | None = None,
+) -> Operator:
     """Stand for the covariance matrix of data without forming it.
 
     Parameters
     ----------
-    X : array, scipy sparse matrix, DataFrame, np.memmap, torch or cupy tensor of shape (n_samples, n_features)
-        The data. Never written to. Sparse data are not densified, memory maps stay on disk, frames keep their
-        column names. float32 data are multiplied in float32; values are accumulated in float64.
+    X : array, scipy sparse matrix, DataFrame, torch or cupy tensor, np.memmap, path, or source of row blocks
+        The data, samples x variables. Never written to. Sparse data are not densified, frames keep their column
+        names. float32 data are multiplied in float32; values are accumulated in float64. Memory maps, paths (.npy,
+        .h5, .hdf5, .h5ad, .zarr, .arrow, .feather, .ipc, .parquet) and functions or lists that give blocks of rows
+        are read in passes and never held in memory.
     center : bool
         Subtract each column's mean. Without it the second moment X'X / (n - ddof) is meant.
     scale : bool
@@ -51,6 +66,17 @@ def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 
         The divisor is n_samples - ddof.
     device : str or torch.device, optional
         Where to keep dense data: "cuda" moves them to the GPU. Tensors stay where they are unless told otherwise.
+    memory_limit : int or str, optional
+        Bytes ("1GB") that data read in passes may take, besides the interpreter's own.
+    checkpoint : path, optional
+        For data read in passes: every finished pass is saved there, and the same calls on the same data go on from
+        there after a kill. A damaged checkpoint, or one of other data, is refused.
+    dataset : str, optional
+        Which table of an HDF5, AnnData or zarr file; X, or the only one, if not given.
+    shape : (int, int), optional
+        Shape of data that a function or a list gives in blocks.
+    on_block : callable, optional
+        Called as ``on_block(pass_number, rows_done, n_rows)`` after every block that is read.
 
     Returns
     -------
@@ -70,8 +96,43 @@ def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 
         if not isinstance(value, (bool, np.bool_)):
             message = f"{name}={value!r} must be True or False."
             raise OptionError(message)
+    source = None if device is not None else as_row_source(X, dataset=dataset, shape=shape)
+    if source is not None:
+        return ChunkedData(
+            source,
+            center=bool(center),
+            scale=bool(scale),
+            ddof=ddof,
+            memory_limit=check_memory_limit(memory_limit),
+            checkpoint=check_checkpoint(checkpoint),
+            on_block=on_block,
+        )
+    passing = {"memory_limit": memory_limit, "checkpoint": checkpoint, "dataset": dataset, "shape": shape}
+    given = [option for option, wish in (passing | {"on_block": on_block}).items() if wish is not None]
+    if given:
+        message = f"{given[0]} is for data read in passes (a path, a memory map, blocks of rows), not for X in memory."
+        raise OptionError(message)
     checked = check_data(X, device=device)
     return COVARIANCE_OPERATORS[checked.layout](checked, center=bool(center), scale=bool(scale), ddof=ddof)
+
+
+def covariance_of_data(value: Any, *, scale: bool) -> Any:
+    """An operator that knows its data's means and scales, if that is what was given; None for anything else.
+
+    Raises
+    ------
+    OptionError
+        If it was made without scaling and ``scale`` asks for it, or without centring.
+    """
+    if not isinstance(value, Operator) or not hasattr(value, "means"):
+        return None
+    if (scale and not value.scale) or not value.center:  # type: ignore[attr-defined]
+        message = (
+            "the operator was made with other options than the estimator's: use covariance(source"
+            f"{', scale=True' if scale else ''}), centred, or set scale={bool(value.scale)} here."  # type: ignore[attr-defined]
+        )
+        raise OptionError(message)
+    return value
 
 
 def as_operator(matrix: Any) -> Operator:
