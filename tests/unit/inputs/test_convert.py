@@ -102,5 +102,5 @@ def test_command(data, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert f"{N} x {P}" in done.stdout
     again = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert again.returncode == 3
+    assert again.returncode == 2
     assert "exists" in again.stderr
