@@ -116,7 +116,9 @@ def _search_all(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     for sequence in (ascending, ascending[::-1]):
         for previous, count in pairwise(sequence):
             best[count] = searcher.improve(best[count], count, [best[previous].chosen.vertices])
-    plain = dict(solve_tpower(_plain(problem), ascending)) if searcher.graph is not problem.graph else {}
+    # Of a graph of which only a core is at hand, whoever holds the rest runs plain Algorithm 2.
+    needs_plain = problem.facts.is_whole and searcher.graph is not problem.graph
+    plain = dict(solve_tpower(_plain(problem), ascending)) if needs_plain else {}
     outcomes = {}
     for count in ascending:
         settings: dict[str, Any] = {"start": "auto", "searched_vertices": searcher.graph.size}
