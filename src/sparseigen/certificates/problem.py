@@ -107,7 +107,7 @@ class BoundProblem:
 
     def _raw_blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
         chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
-        step = max(1, BLOCK_ENTRIES // self.size)
+        step = self.operator.columns_at_once(BLOCK_ENTRIES)
         for begin in range(0, len(chosen), step):
             own = chosen[begin : begin + step]
             yield own, self.operator.accurate_columns(own).T

@@ -9,10 +9,10 @@ import numpy as np
 
 from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
+from sparseigen.operators.chunked import ChunkedData
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.dense import DenseSymmetric
-from sparseigen.operators.mapped_data import MappedData
 from sparseigen.operators.sparse import SparseSymmetric
 from sparseigen.operators.sparse_data import SparseData
 from sparseigen.operators.torch_data import TorchData
@@ -26,7 +26,7 @@ SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
 COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
     "dense": DenseData,
     "sparse": SparseData,
-    "mapped": MappedData,
+    "mapped": ChunkedData,
     "device": TorchData,
 }
 """Layout of data -> operator that stands for their covariance."""

@@ -14,14 +14,14 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparseigen.errors import StartError
 from sparseigen.inputs.arrays import row_blocks
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
 
 
 class LowRankUpdated(Operator):
@@ -97,6 +97,18 @@ class LowRankUpdated(Operator):
         """The base's product plus the rank-r part."""
         change = self.left @ (self.middle @ (self.left.T @ block))
         return (self.base.block_apply(block) + change).astype(self.dtype, copy=False)
+
+    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
+        """As the base does it."""
+        return self.base.together(work)
+
+    def columns_at_once(self, entries: int) -> int:
+        """As many as suit the base."""
+        return self.base.columns_at_once(entries)
+
+    def affordable_columns(self) -> float:
+        """As many as the base affords."""
+        return self.base.affordable_columns()
 
     def prepared_for(self, n_products: int) -> Operator:
         """Prepare the base."""
