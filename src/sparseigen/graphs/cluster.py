@@ -49,7 +49,7 @@ class ClusterGraph:
         """The arc shards, kept on the workers, and one more than the largest of our vertex numbers."""
         cluster, count = self.cluster, self.n_shards
         edges = [
-            cluster.task("load", load_partition, number, partition, self.columns, partition.lazy)
+            cluster.task("load", load_partition, number, partition.without_lazy(), self.columns, partition.lazy)
             for number, partition in enumerate(self.partitions)
         ]
         split = cluster.persist([cluster.task("split", on_shard.split_edges, one, count) for one in edges])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +32,10 @@ class EdgePartition:
     path: str | None = None
     loader: Callable[[], Any] | None = None
     lazy: Any = None
+
+    def without_lazy(self) -> EdgePartition:
+        """What travels to a worker beside the computed value of the lazy object."""
+        return replace(self, lazy=None)
 
 
 def is_partitioned(source: Any) -> bool:

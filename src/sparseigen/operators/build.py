@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import OptionError, UnsupportedOperatorError
+from sparseigen.inputs.arguments import check_flag
 from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
+from sparseigen.inputs.cluster import Cluster
+from sparseigen.inputs.row_partitions import is_row_partitions, row_partitions
 from sparseigen.operators.chunked import ChunkedData
+from sparseigen.operators.cluster_data import ClusterData
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.dense import DenseSymmetric
@@ -35,14 +39,25 @@ CONTRACT = ("size", "diagonal", "apply_support", "columns")
 """What an object of the caller's must have to be used as an operator."""
 
 
-def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 1, device: Any = None) -> Operator:
+def covariance(
+    X: Any,
+    *,
+    center: bool = True,
+    scale: bool = False,
+    ddof: int = 1,
+    device: Any = None,
+    client: Any = None,
+    keep: bool = True,
+) -> Operator:
     """Stand for the covariance matrix of data without forming it.
 
     Parameters
     ----------
     X : array, scipy sparse matrix, DataFrame, np.memmap, torch or cupy tensor of shape (n_samples, n_features)
-        The data. Never written to. Sparse data are not densified, memory maps stay on disk, frames keep their
-        column names. float32 data are multiplied in float32; values are accumulated in float64.
+        The data, never written to; or data in row partitions, which stay on a Dask cluster: a dask array or
+        dataframe, or a list of delayed objects or of callables that load one partition each (dense, or scipy CSR).
+        Sparse data are not densified, memory maps stay on disk, frames keep their column names. float32 data are
+        multiplied in float32; values are accumulated in float64.
     center : bool
         Subtract each column's mean. Without it the second moment X'X / (n - ddof) is meant.
     scale : bool
@@ -51,6 +66,10 @@ def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 
         The divisor is n_samples - ddof.
     device : str or torch.device, optional
         Where to keep dense data: "cuda" moves them to the GPU. Tensors stay where they are unless told otherwise.
+    client : dask.distributed.Client, optional
+        The cluster that holds data in partitions. Without it the current client is used, or dask's default scheduler.
+    keep : bool
+        Keep data in partitions in the workers' memory. False loads them anew in every pass.
 
     Returns
     -------
@@ -70,6 +89,24 @@ def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 
         if not isinstance(value, (bool, np.bool_)):
             message = f"{name}={value!r} must be True or False."
             raise OptionError(message)
+    if is_row_partitions(X):
+        if device is not None:
+            message = f"device={device!r} is for data in memory; data in partitions stay with the workers."
+            raise OptionError(message)
+        return ClusterData(
+            row_partitions(X),
+            Cluster(client),
+            center=bool(center),
+            scale=bool(scale),
+            ddof=ddof,
+            keep=check_flag(keep, "keep"),
+        )
+    if client is not None:
+        message = (
+            "client= is for data in partitions (a dask array or dataframe, or a list of delayed objects or loaders); "
+            f"X is {type(X).__name__}. Leave client out."
+        )
+        raise OptionError(message)
     checked = check_data(X, device=device)
     return COVARIANCE_OPERATORS[checked.layout](checked, center=bool(center), scale=bool(scale), ddof=ddof)
 
