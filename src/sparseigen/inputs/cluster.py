@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from sparseigen.errors import ClusterError, OptionError, SparseigenError
@@ -13,7 +14,7 @@ PREFIX = "sparseigen"
 """Task names begin with it, so that the dashboard's progress bars read "sparseigen-product", "sparseigen-peel"."""
 
 LOST = ("CommClosedError", "CancelledError", "FutureCancelledError", "FuturesCancelledError", "ClosedClientError",
-        "ConnectionRefusedError", "OSError", "TimeoutError", "StreamClosedError")  # fmt: skip
+        "StreamClosedError")  # fmt: skip
 """Names of what distributed raises when the scheduler cannot be reached any more."""
 
 
@@ -29,6 +30,8 @@ class Cluster:
         self.client = _check_client(client)
         self._run = uuid.uuid4().hex[:8]
         self._count = 0
+        self.advice = ""
+        """What to do when the cluster is lost, as the end of the message."""
 
     def task(self, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """A lazy call ``function(*arguments)``; arguments may be lazy themselves."""
@@ -47,8 +50,30 @@ class Cluster:
         """The values of tasks, in their order."""
         dask = require("dask", purpose="data on a cluster")
         if self.client is not None:
+            if not any(dask.is_dask_collection(task) for task in tasks):  # futures of `mapped`
+                return list(self._guarded(lambda: self.client.gather(list(tasks))))
             return list(self._guarded(lambda: self.client.compute(list(tasks), optimize_graph=False, sync=True)))
         return list(dask.compute(*tasks, optimize_graph=False))
+
+    def mapped(
+        self, name: str, function: Callable[..., Any], kept: Sequence[Any], others: Sequence[Any], *same: Any
+    ) -> Any:
+        """``function(kept, other, *same)`` for each pair; ``kept`` were persisted. What `gather` and `mapped` accept.
+
+        With a client this is one message to the scheduler, a third less time than a graph of lazy tasks.
+        """
+        if self.client is None:
+            return [self.task(name, function, one, other, *same) for one, other in zip(kept, others, strict=True)]
+        self._count += 1
+        key = f"{PREFIX}-{name}-{self._run}-{self._count}"
+        keys = [f"{key}-{place}" for place in range(len(kept))]
+        futures_of = require("distributed", purpose="a cluster").futures_of
+        is_lazy = require("dask", purpose="a cluster").is_dask_collection
+        held, shared = ([futures_of(one)[0] if is_lazy(one) else one for one in given] for given in (kept, same))
+        call = partial(_reordered, function)
+        return self._guarded(
+            lambda: self.client.map(call, held, list(others), key=keys, pure=False, batch_size=None, same=shared)
+        )
 
     @property
     def n_threads(self) -> int:
@@ -64,22 +89,31 @@ class Cluster:
         except SparseigenError:
             raise
         except Exception as error:
-            raise cluster_error(error) from error
+            lost = self._lost(error)
+            if lost is None:
+                raise
+            raise lost from error
+
+    def _lost(self, error: Exception) -> ClusterError | None:
+        """What a failure of the cluster means; None for errors of the work itself."""
+        kind = type(error).__name__
+        if kind == "KilledWorker":
+            message = (
+                f"a task killed every worker that tried it: {error} Most often that is memory: give workers more, or "
+                f"make the partitions smaller.{self.advice}"
+            )
+            return ClusterError(message)
+        if kind in LOST or self.client.status != "running":
+            message = (
+                f"the Dask scheduler cannot be reached any more ({kind}: {error}). Start it and make a new client."
+                f"{self.advice}"
+            )
+            return ClusterError(message)
+        return None
 
 
-def cluster_error(error: BaseException, advice: str = "") -> BaseException:
-    """What a failure of the cluster means; other errors are returned as they are."""
-    kind = type(error).__name__
-    if kind == "KilledWorker":
-        message = (
-            f"a task killed every worker that tried it: {error}. Most often that is memory: give workers more, or make "
-            f"the partitions smaller.{advice}"
-        )
-        return ClusterError(message)
-    if kind in LOST:
-        message = f"the Dask scheduler cannot be reached any more ({kind}: {error}). Start it again.{advice}"
-        return ClusterError(message)
-    return error
+def _reordered(function: Callable[..., Any], one: Any, other: Any, same: list[Any]) -> Any:
+    return function(one, other, *same)
 
 
 def _check_client(client: Any) -> Any:
@@ -96,6 +130,9 @@ def _check_client(client: Any) -> Any:
         raise OptionError(message)
     if client.asynchronous:
         raise OptionError("client is asynchronous; give one made with Client(..., asynchronous=False).")
+    if client.status != "running":
+        message = f"the client is {client.status}, not connected to a scheduler. Start one and make a new client."
+        raise ClusterError(message)
     return client
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.errors import NonFiniteError, ShapeError
+from sparseigen.errors import NonFiniteError, PartitionError, ShapeError, SparseigenError
 from sparseigen.inputs.arrays import non_finite_message, row_blocks
 from sparseigen.inputs.cluster import Cluster
 from sparseigen.inputs.row_partitions import BlockFacts, RowPartition, check_alike, load_block, where
@@ -69,7 +69,7 @@ def shard_facts(shard: Shard) -> list[BlockFacts]:
     return [facts for _, _, _, facts in shard.blocks()]
 
 
-def run_pass(shard: Shard, call: Call, standard: Standard | None, expected: list[BlockFacts], count: int) -> Nodes:
+def run_pass(shard: Shard, expected: list[BlockFacts], call: Call, standard: Standard | None, count: int) -> Nodes:
     """The function's results on the shard's partitions, merged as far as the tree of all partitions allows."""
     arguments = tuple(standard if argument is Standard else argument for argument in call.arguments)
     nodes: Nodes = {}
@@ -154,7 +154,7 @@ class ClusterData(PassOperator):
 
     def _checked_facts(self) -> list[BlockFacts]:
         tasks = [self.cluster.task("look", shard_facts, shard) for shard in self._shards]
-        facts: list[BlockFacts] = [one for part in self.cluster.gather(tasks) for one in part]
+        facts: list[BlockFacts] = [one for part in self._gathered(tasks) for one in part]
         for number, one in enumerate(facts):
             check_alike(number, self.partitions[number], one, facts[0]._replace(n_rows=-1), "partition 0")
         if facts[0].n_columns == 0 or sum(one.n_rows for one in facts) == 0:
@@ -169,17 +169,47 @@ class ClusterData(PassOperator):
         bare = tuple(Standard if isinstance(one, Standard) else one for one in arguments)
         call: Any = Call(function, bare, merge)
         if _argument_bytes(bare) > LARGE_ARGUMENTS:
-            call = cluster.task("iterate", _same, call)
+            call = cluster.persist([cluster.task("iterate", _same, call)])[0]
         name = TASK_NAMES.get(function.__name__, function.__name__)
-        tasks = []
-        for shard, first, last in zip(self._shards, self._firsts[:-1], self._firsts[1:], strict=True):
-            expected = self._facts[first:last]
-            tasks.append(cluster.task(name, run_pass, shard, call, standard, expected, count))
+        tasks = self._tasks(name, call, standard)
         merging = Call(_same, (), merge)
         while len(tasks) > FAN_IN:
             groups = [tasks[begin : begin + FAN_IN] for begin in range(0, len(tasks), FAN_IN)]
             tasks = [cluster.task("merge", merge_nodes, merging, count, *group) for group in groups]
-        return root(combined(cluster.gather(tasks), count, merge))
+        return root(combined(self._gathered(tasks), count, merge))
+
+    def _gathered(self, tasks: list[Any]) -> list[Any]:
+        """The results; an error in the caller's own lazy tasks is traced to its partition."""
+        try:
+            return self.cluster.gather(tasks)
+        except SparseigenError:
+            raise
+        except Exception as error:
+            self._trace(error)
+            raise
+
+    def _trace(self, error: Exception) -> None:
+        """Raise an error that names the first partition whose lazy task fails, if there is one."""
+        for number, partition in enumerate(self.partitions):
+            if partition.lazy is None:
+                continue
+            task = self.cluster.task("trace", load_block, number, partition.without_lazy(), partition.lazy)
+            try:
+                self.cluster.gather([task])
+            except SparseigenError:
+                raise
+            except Exception as cause:
+                message = f"{where(number, partition)} cannot be loaded: {type(cause).__name__}: {cause}"
+                raise PartitionError(message) from error
+
+    def _tasks(self, name: str, call: Any, standard: Any) -> list[Any]:
+        """One task for each shard."""
+        cluster, count = self.cluster, len(self.partitions)
+        expected = [self._facts[first:last] for first, last in zip(self._firsts[:-1], self._firsts[1:], strict=True)]
+        if self.keep:
+            return list(cluster.mapped(name, run_pass, self._shards, expected, call, standard, count))
+        pairs = zip(self._shards, expected, strict=True)
+        return [cluster.task(name, run_pass, shard, facts, call, standard, count) for shard, facts in pairs]
 
     def _standard_task(self, standard: Standard | None) -> Any:
         """Means and scales travel once: a task that any worker can repeat, not data that only one holds."""
