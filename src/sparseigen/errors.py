@@ -103,12 +103,20 @@ class DeviceMemoryError(SparseigenError, MemoryError):
     """The accelerator has too little memory for the data or for the work on them."""
 
 
+class CheckpointError(InputError):
+    """A checkpoint is damaged, or was written for other data or another computation."""
+
+
 class MissingDataError(SparseigenError, FileNotFoundError):
     """A data set that does not ship with the package was not found."""
 
 
 class ConvergenceWarning(UserWarning):
     """A solver stopped at its iteration limit."""
+
+
+class SlowLayoutWarning(UserWarning):
+    """Data are stored in a way that is slow to read in blocks of rows."""
 
 
 class SolveInterrupted(KeyboardInterrupt):

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen.errors import (
+    CheckpointError,
     ClusterError,
     DtypeError,
     MissingDependencyError,
@@ -140,11 +141,12 @@ def test_many_shards_and_large_blocks(client, data, no_gram, monkeypatch):
     assert np.allclose(operator.block_apply(block), np.cov(data.T) @ block, rtol=1e-12)
 
 
-def test_estimator_takes_partitions(client, data):
+def test_estimator_takes_partitions(client, data, monkeypatch):
     array = da.from_array(data, chunks=(200, 60))
+    expected = se.SparsePCA(n_components=2, cardinality=6).fit(data)
+    monkeypatch.setattr(da.Array, "__array__", lambda *_, **__: pytest.fail("the data came home"))
     with client.as_current():
         found = se.SparsePCA(n_components=2, cardinality=6).fit(array)
-    expected = se.SparsePCA(n_components=2, cardinality=6).fit(data)
     assert np.allclose(np.abs(found.components_), np.abs(expected.components_), atol=1e-10)
     assert found.n_features_in_ == 60
     assert found.n_samples_ == 900
@@ -189,7 +191,11 @@ def test_a_partition_that_changes_is_refused(client, data, no_gram):
     state["value"] = data[:-1]
     with pytest.raises(PartitionError, match=r"partition 1 .*shape \(899, 60\); when first loaded it has 900 rows"):
         operator.apply_support(np.arange(3), np.ones(3))
-    state["value"] = np.full_like(data, np.nan)
+    state["value"] = data + 1.0
+    with pytest.raises(PartitionError, match="partition 1 .* holds other values than before"):
+        operator.apply_support(np.arange(3), np.ones(3))
+    state["value"] = data.copy()
+    state["value"][450] = np.nan
     with pytest.raises(NonFiniteError, match=r"partition 1 .*products that are NaN.*has changed"):
         operator.apply_support(np.arange(3), np.ones(3))
 
@@ -201,7 +207,7 @@ def test_bad_arguments(client, data, monkeypatch):
         se.covariance(da.from_array(data[0], chunks=10), client=client)
     with pytest.raises(ShapeError, match=r"X is empty \(shape \(0, 60\)\)"):
         se.covariance([lambda: data[:0]], client=client)
-    with pytest.raises(OptionError, match="device='cuda' is for data in memory"):
+    with pytest.raises(OptionError, match="device='cuda' is not for data in partitions"):
         se.covariance([lambda: data], client=client, device="cuda")
     monkeypatch.setitem(__import__("sys").modules, "dask", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'sparseigen\[dask\]'"):
@@ -227,19 +233,37 @@ def test_names_on_the_dashboard(client, data, no_gram):
     assert seen == {"sparseigen-product"}
 
 
-def test_scheduler_gone(data, no_gram):
+def test_scheduler_gone_and_resumed(client, data, no_gram, tmp_path):
+    """The error says where the checkpoint is; the same calls on another cluster go on from there."""
     from distributed import Client, LocalCluster
+
+    alive, path = client, tmp_path / "fit.checkpoint"
+    parts = [lambda piece=piece: piece for piece in np.array_split(data, 3)]
+    expected = se.sparse_eigenvector(se.covariance(parts, client=alive), 8)
 
     with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}):
         cluster = LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0")
         client = Client(cluster, set_as_default=False)
         try:
-            operator = se.covariance([lambda: data], client=client)
+            operator = se.covariance(parts, client=client, checkpoint=path)
             cluster.sync(cluster.scheduler.close)
-            with pytest.raises(ClusterError, match="scheduler cannot be reached any more"):
-                operator.apply_support(np.arange(3), np.ones(3))
+            with pytest.raises(
+                ClusterError, match=r"cannot be reached any more.*checkpoint .*fit\.checkpoint: the same"
+            ):
+                se.sparse_eigenvector(operator, 8)
             with pytest.raises(ClusterError, match="the client is closed"):
                 se.covariance([lambda: data], client=client)
         finally:
             client.close()
             cluster.close()
+    again = se.covariance(parts, client=alive, checkpoint=path)
+    assert again.log.resumed == 1
+    found = se.sparse_eigenvector(again, 8)
+    assert np.array_equal(found.vector, expected.vector)
+    replayed = se.covariance(parts, client=alive, checkpoint=path)
+    monkey = replayed._tasks
+    replayed._tasks = lambda *_: pytest.fail("a finished pass was made again")
+    assert np.array_equal(se.sparse_eigenvector(replayed, 8).vector, expected.vector)
+    replayed._tasks = monkey
+    with pytest.raises(CheckpointError, match="other data or settings"):
+        se.covariance(parts[:2], client=alive, checkpoint=path)

@@ -14,6 +14,7 @@ from sparseigen.estimators.joint import refine_components
 from sparseigen.estimators.variance import VARIANCES, products
 from sparseigen.inputs.arguments import check_choice, check_count, check_flag
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.row_partitions import is_row_partitions
 from sparseigen.inputs.tables import check_no_gaps, squared_distances
 from sparseigen.operators import Operator, as_operator, covariance
 from sparseigen.operators.correlation import correlation_of
@@ -141,14 +142,17 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features)
-            Sparse data are not densified.
+        X : array, scipy sparse matrix, DataFrame or dask array of shape (n_samples, n_features)
+            Sparse data are not densified. Data in partitions (dask arrays and frames, lists of delayed objects or
+            loaders) stay on the cluster of the current client.
         y : ignored
 
         Returns
         -------
         self
         """
+        if is_row_partitions(X):  # they stay where they are
+            return self._fit_partitions(X)
         names = getattr(X, "columns", None)
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=2
@@ -157,6 +161,16 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         operator: Any = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
         self.mean_, self.scale_ = operator.means, operator.deviations
         self.n_samples_: int | None = int(X.shape[0])
+        return self._fit_operator(operator)
+
+    def _fit_partitions(self, X: Any) -> SparsePCA:
+        operator: Any = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
+        self.mean_, self.scale_ = operator.means, operator.deviations
+        self.n_samples_, self.n_features_in_ = int(operator.n_samples), operator.size
+        if operator.names is not None:
+            self.feature_names_in_ = np.array(operator.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
         return self._fit_operator(operator)
 
     def fit_covariance(self, S: Any, n_samples: int | None = None) -> SparsePCA:

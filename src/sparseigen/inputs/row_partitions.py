@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -33,6 +34,8 @@ class BlockFacts(NamedTuple):
     dtype: str
     sparse: bool
     names: tuple[str, ...] | None
+    digest: str
+    """Of the first and last row: data that are loaded again must be the same."""
 
 
 def is_row_partitions(data: Any) -> bool:
@@ -88,7 +91,15 @@ def load_block(number: int, partition: RowPartition, given: Any = None) -> tuple
     except Exception as error:
         message = f"{where(number, partition)} cannot be loaded: {type(error).__name__}: {error}"
         raise PartitionError(message) from error
-    return block, BlockFacts(block.shape[0], block.shape[1], str(block.dtype), hasattr(block, "indptr"), names)
+    return block, BlockFacts(
+        block.shape[0], block.shape[1], str(block.dtype), hasattr(block, "indptr"), names, _digest(block)
+    )
+
+
+def _digest(block: Any) -> str:
+    ends = block[[0, -1]] if block.shape[0] else block
+    rows = ends.toarray() if hasattr(ends, "toarray") else np.asarray(ends)
+    return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()
 
 
 def check_alike(number: int, partition: RowPartition, facts: BlockFacts, expected: BlockFacts, what: str) -> None:
@@ -99,6 +110,9 @@ def check_alike(number: int, partition: RowPartition, facts: BlockFacts, expecte
             f"{where(number, partition)} has shape ({facts.n_rows}, {facts.n_columns}); {what} has {rows} rows and "
             f"{expected.n_columns} columns. All partitions need the same columns, and the same rows whenever loaded."
         )
+        raise PartitionError(message)
+    if expected.n_rows >= 0 and facts.digest != expected.digest:
+        message = f"{where(number, partition)} was loaded again and holds other values than before; a loader must not."
         raise PartitionError(message)
     for name in ("dtype", "sparse", "names"):
         found, wanted = getattr(facts, name), getattr(expected, name)

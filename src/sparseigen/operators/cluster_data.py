@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sparseigen.errors import NonFiniteError, PartitionError, ShapeError, Sparse
 from sparseigen.inputs.arrays import non_finite_message, row_blocks
 from sparseigen.inputs.cluster import Cluster
 from sparseigen.inputs.row_partitions import BlockFacts, RowPartition, check_alike, load_block, where
+from sparseigen.operators.checkpoint import PassLog, pass_key
 from sparseigen.operators.pass_operator import PassOperator
 from sparseigen.operators.passes import Moments, Standard
 from sparseigen.operators.reduction import Nodes, combined, folded, root
@@ -115,6 +117,8 @@ class ClusterData(PassOperator):
         Tasks of a pass; by default one for each thread of the workers.
     keep : bool
         Keep the partitions in the workers' memory; otherwise they are loaded anew in every pass.
+    checkpoint : path, optional
+        Every finished pass is saved there, at home.
     """
 
     def __init__(
@@ -127,6 +131,7 @@ class ClusterData(PassOperator):
         ddof: int,
         n_shards: int | None = None,
         keep: bool = True,
+        checkpoint: Path | None = None,
     ) -> None:
         if not partitions:
             raise ShapeError("X has no partitions; at least one is needed.")
@@ -138,6 +143,14 @@ class ClusterData(PassOperator):
         first = self._facts[0]
         self.dtype, self.names, self.sparse_blocks = np.dtype(first.dtype), first.names, first.sparse
         self._known_standard: tuple[Standard, Any] | None = None
+        self.log: PassLog | None = None
+        if checkpoint is not None:
+            options = {"center": center, "scale": scale, "ddof": int(ddof) if isinstance(ddof, int) else repr(ddof)}
+            facts = [list(one[:4]) + [one.digest] for one in self._facts]
+            self.log = PassLog(checkpoint, {"partitions": facts, "cache_bytes": self.cache_bytes} | options)
+            cluster.advice = f" The passes made are in the checkpoint {checkpoint}: the same calls go on from there."
+        else:
+            cluster.advice = " With checkpoint=path the next run can go on where this one ended."
         self._begin(center=center, scale=scale, ddof=ddof)
 
     def _made_shards(self) -> list[Any]:
@@ -164,6 +177,14 @@ class ClusterData(PassOperator):
         return facts
 
     def _pass(self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[[Any, Any], Any]) -> Any:
+        if self.log is None:
+            return self._made_pass(function, arguments, merge)
+        key = pass_key(function, arguments)
+        return self.log.made(key, lambda begin, total: self._made_pass(function, arguments, merge))
+
+    def _made_pass(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[[Any, Any], Any]
+    ) -> Any:
         cluster, count = self.cluster, len(self.partitions)
         standard = self._standard_task(next((one for one in arguments if isinstance(one, Standard)), None))
         bare = tuple(Standard if isinstance(one, Standard) else one for one in arguments)

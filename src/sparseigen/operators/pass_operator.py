@@ -144,7 +144,7 @@ class PassOperator(Operator):
         position = {int(index): place for place, index in enumerate(missing)}
         out = np.empty((self.size, len(indices)), order="F")
         for place, index in enumerate(indices.tolist()):
-            out[:, place] = found[:, position[index]] if index in position else self._columns[index]
+            out[:, place] = found[position[index]] if index in position else self._columns[index]
         self._keep_columns(missing, found)
         return out
 
@@ -172,7 +172,7 @@ class PassOperator(Operator):
         """A V in one pass."""
         if self._gram_operator is not None:
             return self._gram_operator.block_apply(block).astype(self.dtype, copy=False)
-        product = self._shared.ask([Request("block", weights=np.asarray(block, dtype=np.float64))])[0]
+        product = self._shared.ask([Request("block", weights=np.asarray(block, dtype=np.float64))])[0].T
         return np.asarray(product, dtype=self.dtype)
 
     def to_dense(self) -> NDArray[np.float64]:
@@ -260,7 +260,7 @@ class PassOperator(Operator):
         room = max(0, int(self.cache_bytes // (8 * self.size)))
         kept = indices[-room:] if room else indices[:0]
         for place, index in enumerate(kept.tolist(), start=len(indices) - len(kept)):
-            self._columns[index] = np.ascontiguousarray(found[:, place])
+            self._columns[index] = found[place].copy()  # a view would keep all of the answer in memory
             self._columns.move_to_end(index)
         while len(self._columns) > room:
             self._columns.popitem(last=False)

@@ -57,8 +57,8 @@ class Standard(NamedTuple):
 class Request(NamedTuple):
     """One thing a pass is to compute: ``kind`` is a name in KINDS.
 
-    "product": D'D x for the vector with ``weights`` at ``indices``; "columns": D'D[:, indices] in float64;
-    "submatrix": D'D[indices, indices] in float64; "block": D'D V with V in ``weights``; "gram": D'D in float64.
+    "product": D'D x for the vector with ``weights`` at ``indices``; "columns": D'D[indices] in float64, one a row;
+    "submatrix": D'D[indices, indices] in float64; "block": (D'D V)' with V in ``weights``; "gram": D'D in float64.
     """
 
     kind: str
@@ -156,7 +156,7 @@ def evaluate(block: Block, standard: Standard, requests: Sequence[Request]) -> l
     if together:
         joint = products(block, standard, [requests[place] for place in together])
         for column, place in enumerate(together):
-            parts[place] = joint[:, column]
+            parts[place] = joint[column]
     for place, request in enumerate(requests):
         if request.kind != "product":
             parts[place] = KINDS[request.kind](block, standard, request)
@@ -166,7 +166,7 @@ def evaluate(block: Block, standard: Standard, requests: Sequence[Request]) -> l
 def added(total: list[NDArray[Any]], parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
     """The sums so far plus one block's shares, in place where they are float64 already."""
     for place, part in enumerate(parts):
-        if total[place].dtype == np.float64 and total[place].flags.writeable and total[place].base is None:
+        if total[place].dtype == np.float64 and total[place].flags.writeable:
             total[place] += part
         else:
             total[place] = total[place].astype(np.float64) + part
@@ -174,7 +174,7 @@ def added(total: list[NDArray[Any]], parts: list[NDArray[Any]]) -> list[NDArray[
 
 
 def products(block: Block, standard: Standard, requests: Sequence[Request]) -> NDArray[Any]:
-    """D'D x for several sparse vectors x: shape (size, number of vectors), in the precision of the block."""
+    """D'D x for several sparse vectors x, one a row of the answer, in the precision of the block."""
     size = len(standard.means)
     union, weights = joined(requests)
     if WIDE * len(union) > size:
@@ -213,29 +213,28 @@ def _standardised(rows: NDArray[Any], means: Floats, deviations: Floats) -> NDAr
 
 
 def _against(block: Block, standard: Standard, scores: NDArray[Any]) -> NDArray[Any]:
-    """D'S for scores S of shape (rows, m), in the precision of the scores."""
-    deviations = standard.deviations[:, None]
+    """S'D for scores S of shape (rows, m), in the precision of the scores. This way round BLAS is 2-3 times faster."""
     if not is_sparse_block(block) and (standard.explicit or scores.dtype != block.dtype):
-        total = np.zeros((len(standard.means), scores.shape[1]))
+        total = np.zeros((scores.shape[1], len(standard.means)))
         begin = 0
         for slab in _slabs(block, 4 * scores.shape[1]):
             rows = _standardised(slab, standard.means, standard.deviations).astype(scores.dtype, copy=False)
-            total += rows.T @ scores[begin : begin + len(rows)]
+            total += scores[begin : begin + len(rows)].T @ rows
             begin += len(rows)
         return total
-    raw: NDArray[Any] = block.T @ scores
+    raw = np.ascontiguousarray((block.T @ scores).T) if is_sparse_block(block) else scores.T @ block
     sums = scores.sum(axis=0, dtype=np.float64)
-    centred: NDArray[Any] = (raw - standard.means[:, None] * sums) / deviations
+    centred: NDArray[Any] = (raw - sums[:, None] * standard.means) / standard.deviations
     return centred
 
 
 def _block_product(block: Block, standard: Standard, request: Request) -> NDArray[Any]:
-    """D'D V for dense vectors V."""
+    """(D'D V)' for dense vectors V."""
     if not is_sparse_block(block) and standard.explicit:
-        total = np.zeros(request.weights.shape)
-        for slab in _slabs(block, 4 * total.shape[1]):
+        total = np.zeros(request.weights.shape[::-1])
+        for slab in _slabs(block, 4 * len(total)):
             rows = _standardised(slab, standard.means, standard.deviations)
-            total += rows.T @ (rows @ request.weights.astype(block.dtype))
+            total += (rows @ request.weights.astype(block.dtype)).T @ rows
         return total
     scaled = np.asarray(request.weights, dtype=np.float64) / standard.deviations[:, None]
     scores = block @ scaled.astype(block.dtype) - standard.means @ scaled
