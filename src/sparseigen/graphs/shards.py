@@ -16,6 +16,25 @@ from sparseigen.inputs.edge_partitions import Edges
 from sparseigen.kernels.graph import Integers, Rows
 
 
+class Arcs(NamedTuple):
+    """Compressed rows as plain arrays, whose size dask sees."""
+
+    values: NDArray[Any]
+    columns: NDArray[Any]
+    starts: NDArray[Any]
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, matrix: Any) -> Arcs:
+        """From scipy's CSR."""
+        return cls(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+
+    def matrix(self, values: NDArray[Any] | None = None) -> Any:
+        """As scipy's CSR, with other values if given."""
+        given = self.values if values is None else values
+        return sp.csr_array((given, self.columns, self.starts), shape=self.shape)
+
+
 class ArcShard(NamedTuple):
     """The arcs from and to the vertices of one shard, as given."""
 
@@ -23,9 +42,9 @@ class ArcShard(NamedTuple):
     """The caller's number of each vertex, ascending."""
     vertices: Integers
     """Our number of each vertex: the label itself where labels are dense, else its rank among all labels."""
-    outgoing: Any
-    """scipy CSR: row i holds the arcs from vertex i; columns are our numbers."""
-    incoming: Any
+    outgoing: Arcs
+    """Row i holds the arcs from vertex i; columns are our numbers."""
+    incoming: Arcs
 
 
 class ArcFacts(NamedTuple):
@@ -111,7 +130,7 @@ def arc_shard(
         table = np.zeros(space // n_shards + 1, dtype=np.int32)
         table[labels // n_shards] = np.arange(len(labels), dtype=np.int32)
 
-    def rows(direction: int) -> Any:
+    def rows(direction: int) -> Arcs:
         parts = [piece[direction] for piece in pieces]
         own, columns = (np.concatenate([part[end] for part in parts]) for end in (direction, 1 - direction))
         own = table[own // n_shards] if ranks is None else np.searchsorted(labels, own)
@@ -120,7 +139,7 @@ def arc_shard(
             columns = columns.astype(np.int32)
         given = [part.weight for part in parts]
         weights: NDArray[Any] | None = np.concatenate(given) if given[0] is not None else None  # type: ignore[arg-type]
-        return _summed(own, columns, weights, (len(labels), space))
+        return Arcs.of(_summed(own, columns, weights, (len(labels), space)))
 
     return ArcShard(labels, vertices, rows(0), rows(1))
 
@@ -144,35 +163,35 @@ def arc_facts(shard: ArcShard) -> ArcFacts:
     """The facts of one shard."""
     outgoing, incoming = shard.outgoing, shard.incoming
     symmetric = (
-        np.array_equal(outgoing.indptr, incoming.indptr)
-        and np.array_equal(outgoing.indices, incoming.indices)
-        and np.array_equal(outgoing.data, incoming.data)
+        np.array_equal(outgoing.starts, incoming.starts)
+        and np.array_equal(outgoing.columns, incoming.columns)
+        and np.array_equal(outgoing.values, incoming.values)
     )
-    either = outgoing.nnz if symmetric else (_pattern(outgoing) + _pattern(incoming)).nnz
+    arcs = len(outgoing.values)
+    either = arcs if symmetric else (_pattern(outgoing) + _pattern(incoming)).nnz
     loops = int(np.count_nonzero(_own_column(outgoing, shard.vertices)))
-    return ArcFacts(len(shard.labels), outgoing.nnz, loops, symmetric, either, weight_facts(outgoing.data))
+    return ArcFacts(len(shard.labels), arcs, loops, symmetric, either, weight_facts(outgoing.values))
 
 
-def _pattern(matrix: Any) -> Any:
-    return sp.csr_array((np.ones(matrix.nnz, dtype=np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)
+def _pattern(arcs: Arcs) -> Any:
+    return arcs.matrix(np.ones(len(arcs.values), dtype=np.int8))
 
 
-def _own_column(matrix: Any, vertices: Integers) -> NDArray[np.bool_]:
+def _own_column(arcs: Arcs, vertices: Integers) -> NDArray[np.bool_]:
     """Which entries are loops."""
-    found: NDArray[np.bool_] = np.repeat(vertices, np.diff(matrix.indptr)) == matrix.indices
+    found: NDArray[np.bool_] = np.repeat(vertices, np.diff(arcs.starts)) == arcs.columns
     return found
 
 
 def symmetric_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops: bool) -> Shard:
     """The rows of the symmetric graph: ``combine`` is "as given", "sum" or "either"."""
-    first, second = (_in_units(matrix, unit) for matrix in (shard.outgoing, shard.incoming))
-    if combine == "as given":
-        matrix = first
-    else:
-        matrix = (first + second if combine == "sum" else first.maximum(second)).tocsr()
+    matrix = _in_units(shard.outgoing, unit)
+    if combine != "as given":
+        other = _in_units(shard.incoming, unit)
+        matrix = (matrix + other if combine == "sum" else matrix.maximum(other)).tocsr()
     matrix.sort_indices()
     weights = matrix.data.astype(np.int64)
-    is_loop = _own_column(matrix, shard.vertices)
+    is_loop = _own_column(Arcs.of(matrix), shard.vertices)
     owners = np.repeat(np.arange(len(shard.vertices)), np.diff(matrix.indptr))
     loops = np.zeros(len(shard.vertices), dtype=np.int64)
     if keep_loops:
@@ -185,12 +204,10 @@ def symmetric_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops:
     return Shard(shard.vertices, starts, neighbours, weights, loops, np.zeros(0, dtype=np.int64))
 
 
-def _in_units(matrix: Any, unit: WeightUnit) -> Any:
-    values = in_units(matrix.data, unit)
-    if unit.all_ones:
-        values = np.ones(matrix.nnz, dtype=np.int8)
+def _in_units(arcs: Arcs, unit: WeightUnit) -> Any:
+    values = np.ones(len(arcs.values), dtype=np.int8) if unit.all_ones else in_units(arcs.values, unit)
     # A copy of its own: scipy sorts in place, and what a task was given is not its to write.
-    return sp.csr_array((values.astype(np.int64), matrix.indices.copy(), matrix.indptr.copy()), shape=matrix.shape)
+    return sp.csr_array((values.astype(np.int64), arcs.columns.copy(), arcs.starts.copy()), shape=arcs.shape)
 
 
 def entry_weights(shard: Shard) -> Integers:
@@ -256,13 +273,24 @@ def remaining(shard: Shard, bits: NDArray[np.uint8], space: int, marked: bool) -
     """The shard on the vertices that are marked (or, with ``marked=False``, on those that are not)."""
     alive = unpacked(bits, space)
     alive = alive if marked else ~alive
-    rows = alive[shard.vertices]
-    entries = alive[shard.neighbours] & np.repeat(rows, np.diff(shard.starts))
-    before = np.concatenate([[0], np.cumsum(entries)])
-    counts = np.diff(before[shard.starts])[rows]
+    rows, lengths = alive[shard.vertices], np.diff(shard.starts)
+    if not rows.all():
+        shard = _some_rows(shard, rows, lengths)
+    entries = alive[shard.neighbours]
+    counts = row_sums(shard, entries.view(np.uint8))
+    return shard._replace(
+        starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        neighbours=shard.neighbours[entries],
+        weights=shard.weights[entries] if shard.weights.size else shard.weights,
+    )
+
+
+def _some_rows(shard: Shard, rows: NDArray[np.bool_], lengths: Integers) -> Shard:
+    """The shard on some of its rows."""
+    entries = np.repeat(rows, lengths)
     return Shard(
         shard.vertices[rows],
-        np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64),
         shard.neighbours[entries],
         shard.weights[entries] if shard.weights.size else shard.weights,
         shard.loops[rows],

@@ -146,7 +146,7 @@ class ClusterData(PassOperator):
         self.log: PassLog | None = None
         if checkpoint is not None:
             options = {"center": center, "scale": scale, "ddof": int(ddof) if isinstance(ddof, int) else repr(ddof)}
-            facts = [list(one[:4]) + [one.digest] for one in self._facts]
+            facts = [[*one[:4], one.digest] for one in self._facts]
             self.log = PassLog(checkpoint, {"partitions": facts, "cache_bytes": self.cache_bytes} | options)
             cluster.advice = f" The passes made are in the checkpoint {checkpoint}: the same calls go on from there."
         else:
