@@ -16,7 +16,7 @@ N_VERTICES = 1_000_000
 N_ARCS = 20_000_000
 PARTS = 16
 SIZES = (50, 200, 1000)
-HOME_ARCS = 8_000_000
+HOME_ARCS = 12_000_000
 
 
 def make_edges(folder: Path, n_vertices: int, n_arcs: int) -> None:
