@@ -1,14 +1,26 @@
-"""``python -m benchmarks.scale [dask] [kill] [graph] [model]``: all of them without arguments."""
+"""Print every table, or the ones named: `python -m benchmarks.scale chunked dask`; files go to SPARSEIGEN_SCRATCH.
 
-from __future__ import annotations
+Beyond memory: chunked, single-cell. Beyond one machine: dask, kill, graph, model.
+"""
 
 import sys
 
 from benchmarks.scale import dask_data, dask_graph, model
+from benchmarks.scale.chunked import show_chunked
+from benchmarks.scale.single_cell import show_single_cell
+from benchmarks.timing import machine
 
-PARTS = {"dask": dask_data.main, "kill": dask_data.kill, "graph": dask_graph.main, "model": model.main}
+TABLES = {
+    "chunked": show_chunked,
+    "single-cell": show_single_cell,
+    "dask": dask_data.show_dask,
+    "kill": dask_data.show_kill,
+    "graph": dask_graph.show_graph,
+    "model": model.show_model,
+}
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or PARTS:
-        print(f"\n== {name}", flush=True)
-        PARTS[name]()
+    print(machine(), "\n", flush=True)
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
+        print(flush=True)

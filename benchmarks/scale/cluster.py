@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,8 +26,8 @@ def two_workers() -> Iterator[Any]:
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder that is removed at the end; TMPDIR says where."""
-    with tempfile.TemporaryDirectory(prefix="sparseigen-scale-") as name:
+    """A folder that is removed at the end; SPARSEIGEN_SCRATCH says where."""
+    with tempfile.TemporaryDirectory(prefix="sparseigen-scale-", dir=os.environ.get("SPARSEIGEN_SCRATCH")) as name:
         yield Path(name)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 
 import sparseigen as se
 from benchmarks.scale.cluster import compute_seconds, scratch, two_workers
-from benchmarks.timing import machine
 from sparseigen.operators.cluster_data import ClusterData
 
 SHAPE = (50_000, 10_000)
@@ -72,8 +71,7 @@ def fit(operator: object) -> tuple[float, se.SparseEigResult]:
     return time.perf_counter() - began, result
 
 
-def main(shape: tuple[int, int] = SHAPE) -> None:
-    print(machine())
+def show_dask(shape: tuple[int, int] = SHAPE) -> None:
     with scratch() as folder:
         path = folder / "data.npy"
         make_data(path, shape)
@@ -104,9 +102,8 @@ def main(shape: tuple[int, int] = SHAPE) -> None:
             print(f"network: {network_bytes(operator) / 1e6:.2f} MB an iteration")
 
 
-def kill(shape: tuple[int, int] = (20_000, 5_000)) -> None:
+def show_kill(shape: tuple[int, int] = (20_000, 5_000)) -> None:
     """The time a SIGKILL in the middle of a fit costs, in iterations."""
-    print(machine())
     with scratch() as folder:
         path = folder / "data.npy"
         make_data(path, shape)

@@ -10,7 +10,6 @@ import numpy as np
 import sparseigen as se
 from benchmarks.graphs.scale import power_law_ranks
 from benchmarks.scale.cluster import scratch, two_workers
-from benchmarks.timing import machine
 
 N_VERTICES = 1_000_000
 N_ARCS = 20_000_000
@@ -46,8 +45,7 @@ def in_memory(folder: Path) -> se.DensityCurve:
     return se.density_curve(parquet.read_table(folder), SIZES)
 
 
-def main(n_vertices: int = N_VERTICES, n_arcs: int = N_ARCS, home_arcs: int = HOME_ARCS) -> None:
-    print(machine())
+def show_graph(n_vertices: int = N_VERTICES, n_arcs: int = N_ARCS, home_arcs: int = HOME_ARCS) -> None:
     with scratch() as folder:
         make_edges(folder, n_vertices, n_arcs)
         stored = sum(file.stat().st_size for file in folder.iterdir())

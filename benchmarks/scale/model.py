@@ -12,7 +12,6 @@ import sparseigen as se
 from benchmarks.scale.cluster import scratch, two_workers
 from benchmarks.scale.dask_data import overhead
 from benchmarks.scale.dask_graph import make_edges
-from benchmarks.timing import machine
 from sparseigen.graphs import shards as on_shard
 from sparseigen.inputs.cluster import Cluster
 
@@ -144,8 +143,7 @@ def _row(case: str, nodes: float, load: float, each: float, count: int, node: No
     print(f"| {case} | {np.ceil(nodes):.0f} | {load:.0f} | {each:.1f} | {count} | {total / 60:.0f} | {cost:.0f} |")
 
 
-def main() -> None:
-    print(machine())
+def show_model() -> None:
     with two_workers() as client:
         data_table(client)
         read, entry_round = graph_table(client)

@@ -247,9 +247,7 @@ def test_scheduler_gone_and_resumed(client, data, no_gram, tmp_path):
         try:
             operator = se.covariance(parts, client=client, checkpoint=path)
             cluster.sync(cluster.scheduler.close)
-            with pytest.raises(
-                ClusterError, match=r"cannot be reached.*checkpoint .*fit\.checkpoint: the same"
-            ):
+            with pytest.raises(ClusterError, match=r"cannot be reached.*checkpoint .*fit\.checkpoint: the same"):
                 se.sparse_eigenvector(operator, 8)
             with pytest.raises(ClusterError, match="the client is closed"):
                 se.covariance([lambda: data], client=client)

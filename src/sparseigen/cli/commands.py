@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sparseigen.cli import convert
 from sparseigen.errors import ConvergenceWarning, SolveInterrupted, SparseigenError
 
 BAD_DATA, STOPPED_EARLY = 3, 4
@@ -24,6 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+convert.register(app)
 
 
 @app.command()

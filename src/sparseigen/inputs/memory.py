@@ -44,7 +44,8 @@ def check_memory_limit(value: Any) -> int | None:
 def plan_memory(limit: int | None, row_bytes: int, n_rows: int, size: int) -> MemoryPlan:
     """Blocks and memory for columns that keep within the limit, or an error that says what is needed.
 
-    A quarter of the limit is for blocks, an eighth for columns (asking for them takes up to four times that).
+    A sixth of the limit is for blocks, a twentieth for remembered columns: asking for columns, and what solvers and
+    bounds make of them, takes several times as much.
     """
     work = 8 * WORK_VECTORS * size
     if limit is None:
@@ -58,8 +59,8 @@ def plan_memory(limit: int | None, row_bytes: int, n_rows: int, size: int) -> Me
         )
         raise OptionError(message)
     usual = max(DEFAULT_BLOCK, USUAL_ROWS * row_bytes)
-    block = min(usual, max(limit // (4 * BLOCKS_HELD), row_bytes))
-    return MemoryPlan(_rows(block, row_bytes, n_rows), limit // 8)
+    block = min(usual, max(limit // (6 * BLOCKS_HELD), row_bytes))
+    return MemoryPlan(_rows(block, row_bytes, n_rows), limit // 20)
 
 
 def _rows(block: int, row_bytes: int, n_rows: int) -> int:

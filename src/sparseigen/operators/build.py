@@ -153,6 +153,25 @@ def _on_cluster(X: Any, elsewhere: dict[str, Any], client: Any, **options: Any) 
     return ClusterData(row_partitions(X), Cluster(client), **options)
 
 
+def covariance_of_data(value: Any, *, scale: bool) -> Any:
+    """An operator that knows its data's means and scales, if that is what was given; None for anything else.
+
+    Raises
+    ------
+    OptionError
+        If it was made without scaling and ``scale`` asks for it, or without centring.
+    """
+    if not isinstance(value, Operator) or not hasattr(value, "means"):
+        return None
+    if (scale and not value.scale) or not value.center:  # type: ignore[attr-defined]
+        message = (
+            "the operator was made with other options than the estimator's: use covariance(source"
+            f"{', scale=True' if scale else ''}), centred, or set scale={bool(value.scale)} here."  # type: ignore[attr-defined]
+        )
+        raise OptionError(message)
+    return value
+
+
 def as_operator(matrix: Any) -> Operator:
     """An operator from an operator, an object with the contract, or a symmetric matrix of any kind."""
     if isinstance(matrix, Operator):

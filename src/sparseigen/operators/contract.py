@@ -224,6 +224,10 @@ class Operator(ABC):
         """How many columns of A a default bound may ask for, all in all; where each is dear, not every bound pays."""
         return np.inf
 
+    def negative_part(self) -> float:
+        """How far below zero an eigenvalue of A can be, proven; infinite where nothing is known."""
+        return 0.0 if self.psd_by_construction else np.inf
+
     def shifted(self, shift: float) -> Operator:
         """A + shift I."""
         from sparseigen.operators.shifted import ShiftedOperator

@@ -183,10 +183,10 @@ class PassOperator(Operator):
         return super().to_dense()
 
     def columns_at_once(self, entries: int) -> int:
-        """All of a matrix that is formed; as many of a larger one as the memory for columns holds twice over."""
+        """All of a matrix that is formed; of a larger one as many as the memory for columns holds twice over."""
         if self.size <= LARGEST_MATERIALISED and self._gram_fits():
             return self.size
-        return max(1, entries // self.size, self.cache_bytes // (16 * self.size))
+        return max(1, self.cache_bytes // (16 * self.size))
 
     def affordable_columns(self) -> float:
         """As many as a few passes give; without end once the matrix is formed."""

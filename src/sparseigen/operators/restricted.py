@@ -73,6 +73,10 @@ class RestrictedOperator(Operator):
         """As many as suit the base."""
         return self.base.columns_at_once(entries)
 
+    def negative_part(self) -> float:
+        """The base's: a principal submatrix reaches no lower."""
+        return self.base.negative_part()
+
     def affordable_columns(self) -> float:
         """As many as the base affords."""
         return self.base.affordable_columns()

@@ -146,7 +146,7 @@ def _unit(indices: Indices, values: NDArray[np.float64], previous: SparseVector)
 
 def _column_pool(operator: Operator) -> Indices:
     """All columns, or those of largest variance and of largest weight in a rough leading eigenvector."""
-    if operator.size <= LARGEST_MATERIALISED:
+    if operator.size <= LARGEST_MATERIALISED and operator.affordable_columns() >= operator.size:
         return np.arange(operator.size, dtype=np.int64)
     by_variance = kernels.largest_magnitudes(operator.diagonal(), COLUMN_POOL // 2)
     vector = np.sqrt(np.abs(operator.diagonal()))

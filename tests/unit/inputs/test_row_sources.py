@@ -229,7 +229,12 @@ BAD_BLOCKS = {
     "wrong width": (lambda data: [data[:40], data[40:, :5]], (N, P), errors.ShapeError, r"block 1 has shape \(50, 5\)"),
     "nothing": (lambda data: [], (N, P), errors.ShapeError, "gave no block"),
     "not arrays": (lambda data: lambda: 3, (N, P), errors.OptionError, "iterable of arrays, got int"),
-    "mixed": (lambda data: [data[:40], sp.csr_array(data[40:])], (N, P), errors.InputError, "block 1 is not of the same"),
+    "mixed": (
+        lambda data: [data[:40], sp.csr_array(data[40:])],
+        (N, P),
+        errors.InputError,
+        "block 1 is not",
+    ),
 }
 
 
@@ -262,10 +267,10 @@ def test_a_limit_that_cannot_be_kept_is_refused_with_what_is_needed(tmp_path, da
         se.covariance(tmp_path / "x.npy", memory_limit=1000)
 
 
-def test_plan_keeps_blocks_within_a_quarter_of_the_limit():
+def test_plan_keeps_blocks_within_their_share_of_the_limit():
     plan = plan_memory(10**9, 400_000, 10**7, 50_000)
-    assert 3 * plan.rows * 400_000 <= 10**9 / 4
-    assert plan.cache_bytes <= 10**9 / 8
+    assert 3 * plan.rows * 400_000 <= 10**9 / 6
+    assert plan.cache_bytes <= 10**9 / 20
 
 
 def test_reader_holds_three_blocks_and_ends_with_its_consumer(data):
