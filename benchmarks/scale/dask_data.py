@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -42,8 +43,10 @@ def loaders(path: Path, n_rows: int) -> list[partial[np.ndarray]]:
     return [partial(load, path, first, last) for first, last in pairwise(cuts)]
 
 
-def overhead(client: object, operator: ClusterData, passes: int = 20) -> tuple[float, float, float]:
-    """Median seconds of a pass, of the slower worker's computation in it, and of the difference."""
+def overhead(
+    client: object, operator: ClusterData, passes: int = 20, typical: Callable[..., float] = np.median
+) -> tuple[float, float, float]:
+    """Typical seconds of a pass, of the slower worker's computation in it, and of the difference."""
     walls, computed = [], []
     for number in range(passes):
         indices = np.arange(number, number + CARDINALITY)
@@ -53,7 +56,7 @@ def overhead(client: object, operator: ClusterData, passes: int = 20) -> tuple[f
             walls.append(time.perf_counter() - began)
         computed.append(slowest[0])
     beyond = np.subtract(walls, computed)
-    return float(np.median(walls)), float(np.median(computed)), float(np.median(beyond))
+    return float(typical(walls)), float(typical(computed)), float(typical(beyond))
 
 
 def network_bytes(operator: ClusterData) -> int:
