@@ -33,10 +33,12 @@ test: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal tests src/sparseigen
 
 # torch is heavy, so `make test` does not install it and skips these tests; here a skip is a failure.
+# Triton's interpreter runs the GPU kernels on the CPU.
 TORCH ?= torch==2.13.0
+TRITON ?= triton==3.9.0
 test-torch: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
-	$(TEST_ENV) SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/on_torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" "$(TRITON)"
+	$(TEST_ENV) OMP_NUM_THREADS=1 SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/on_torch
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

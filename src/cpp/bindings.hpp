@@ -17,6 +17,9 @@ using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// An array argument that must have its type exactly: converted copies of an output would be written in vain.
+inline auto as_is() { return nb::arg().noconvert(); }
+
 inline void expect(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
 }

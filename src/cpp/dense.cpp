@@ -2,6 +2,9 @@
 #include <cstring>
 #include <vector>
 
+#include "buffer.hpp"
+#include "chunked_sum.hpp"
+#include "dense_loops.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
@@ -35,52 +38,77 @@ namespace {
 SPARSEIGEN_COMBINE(double)
 SPARSEIGEN_COMBINE(float)
 
-// A dot product with a fixed number of partial sums: independent of vector width, and precise enough for float.
-#define SPARSEIGEN_DOTS(T, LANES)                                                                                  \
+// `ahead`: the matrix is larger than the caches, so rows are asked for before their turn.
+#define SPARSEIGEN_DOTS(T)                                                                                         \
     SPARSEIGEN_DISPATCH void dots_part(const T* __restrict matrix, std::size_t stride, std::size_t begin,          \
-                                       std::size_t end, std::size_t width, const T* __restrict vector,             \
+                                       std::size_t end, std::size_t width, const T* __restrict vector, bool ahead, \
                                        T* __restrict out) {                                                        \
-        for (std::size_t i = begin; i < end; ++i) {                                                                \
-            const T* __restrict row = matrix + i * stride;                                                         \
-            T lanes[LANES] = {};                                                                                   \
-            std::size_t j = 0;                                                                                     \
-            for (; j + LANES <= width; j += LANES)                                                                 \
-                for (int l = 0; l < LANES; ++l) lanes[l] += row[j + l] * vector[j + l];                            \
-            T rest = 0;                                                                                            \
-            for (; j < width; ++j) rest += row[j] * vector[j];                                                     \
-            for (int half = LANES / 2; half >= 1; half /= 2)                                                       \
-                for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];                                        \
-            out[i] = lanes[0] + rest;                                                                              \
-        }                                                                                                          \
+        if (ahead)                                                                                                 \
+            for (std::size_t i = begin; i < end; ++i) out[i] = dot_row<true>(matrix + i * stride, vector, width);  \
+        else                                                                                                       \
+            for (std::size_t i = begin; i < end; ++i) out[i] = dot_row<false>(matrix + i * stride, vector, width); \
     }
 
-SPARSEIGEN_DOTS(double, 32)
-SPARSEIGEN_DOTS(float, 64)
+SPARSEIGEN_DOTS(double)
+SPARSEIGEN_DOTS(float)
 
+constexpr std::size_t kTile = 2048;  // columns of the accumulator that stay in the first-level cache
+constexpr std::size_t kWidestSums = 8192;
+
+template <class T>
+void combine_tiles(const T* matrix, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
+                   const T* weights, T* out, std::size_t begin, std::size_t end) {
+    for (std::size_t j = begin; j < end; j += kTile)
+        combine_part(matrix + j, stride, rows, n_rows, weights, out + j, std::min(kTile, end - j));
+}
+
+// Whole rows are read in order, by chunks of rows with a sum each; for very long rows those sums would be large, and
+// each thread takes some columns instead. The choice and the chunks depend on the shape alone.
 template <class T>
 void combine_all(const T* matrix, std::size_t stride, const std::int64_t* rows, std::size_t n_rows, const T* weights,
                  T* out, std::size_t width) {
-    // 2048 columns of the accumulator stay in the first-level cache while all rows pass over them.
-    constexpr std::size_t kTile = 2048;
-    parallel_for(width, static_cast<double>(n_rows) * width, 16, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t j = begin; j < end; j += kTile)
-            combine_part(matrix + j, stride, rows, n_rows, weights, out + j, std::min(kTile, end - j));
+    const double work = static_cast<double>(n_rows) * width;
+    if (width > kWidestSums) {
+        parallel_for(width, work, 16, [&](std::size_t begin, std::size_t end) {
+            combine_tiles(matrix, stride, rows, n_rows, weights, out, begin, end);
+        });
+        return;
+    }
+    ChunkedSum<T> sums(n_rows, width);
+    parallel_for(sums.chunks(), work, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t chunk = begin; chunk < end; ++chunk) {
+            const std::size_t from = sums.begin(chunk);
+            combine_tiles(matrix, stride, rows + from, sums.end(chunk) - from, weights + from, sums.sum(chunk), 0,
+                          width);
+        }
     });
+    std::memset(out, 0, width * sizeof(T));
+    sums.add_to(out);
 }
 
 template <class T>
 void dots_all(const T* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const T* vector, T* out) {
+    const bool ahead = n_rows * width * sizeof(T) > (4u << 20);
     parallel_for(n_rows, static_cast<double>(n_rows) * width, 8, [&](std::size_t begin, std::size_t end) {
-        dots_part(matrix, stride, begin, end, width, vector, out);
+        dots_part(matrix, stride, begin, end, width, vector, ahead, out);
     });
 }
 
+// Four streams at once: one alone leaves the memory waiting, and a limit must not be easy to reach.
 SPARSEIGEN_DISPATCH double sum_part(const double* __restrict values, std::size_t count) {
+    const std::size_t quarter = count / 4;
+    const double *a = values, *b = a + quarter, *c = b + quarter, *d = c + quarter;
     double lanes[32] = {};
     std::size_t i = 0;
-    for (; i + 32 <= count; i += 32)
-        for (int l = 0; l < 32; ++l) lanes[l] += values[i + l];
-    for (; i < count; ++i) lanes[0] += values[i];
+    for (; i + 8 <= quarter; i += 8)
+        for (int l = 0; l < 8; ++l) {
+            lanes[l] += a[i + l];
+            lanes[8 + l] += b[i + l];
+            lanes[16 + l] += c[i + l];
+            lanes[24 + l] += d[i + l];
+        }
+    for (; i < quarter; ++i) lanes[0] += (a[i] + b[i]) + (c[i] + d[i]);
+    for (std::size_t rest = 4 * quarter; rest < count; ++rest) lanes[0] += values[rest];
     double total = 0.0;
     for (double lane : lanes) total += lane;
     return total;
@@ -109,14 +137,6 @@ void combine_rows(const float* matrix, std::size_t stride, const std::int64_t* r
                   const float* weights, float* out, std::size_t width) {
     combine_all(matrix, stride, rows, n_rows, weights, out, width);
 }
-void row_dots_serial(const double* matrix, std::size_t stride, std::size_t n_rows, std::size_t width,
-                     const double* vector, double* out) {
-    dots_part(matrix, stride, 0, n_rows, width, vector, out);
-}
-void row_dots_serial(const float* matrix, std::size_t stride, std::size_t n_rows, std::size_t width,
-                     const float* vector, float* out) {
-    dots_part(matrix, stride, 0, n_rows, width, vector, out);
-}
 void row_dots(const double* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const double* vector,
               double* out) {
     dots_all(matrix, stride, n_rows, width, vector, out);
@@ -125,5 +145,21 @@ void row_dots(const float* matrix, std::size_t stride, std::size_t n_rows, std::
               float* out) {
     dots_all(matrix, stride, n_rows, width, vector, out);
 }
+
+template <class T>
+void power_step(const T* matrix, std::size_t n_rows, std::size_t width, const std::int64_t* support,
+                std::size_t n_support, const T* weights, T divisor, std::size_t count, bool nonnegative, T* scores,
+                std::int64_t* indices, T* values) {
+    combine_all(matrix, width, support, n_support, weights, scores, width);
+    const Buffer<T> vector(width), product(n_rows);
+    for (std::size_t j = 0; j < width; ++j) vector[j] = scores[j] / divisor;
+    dots_all(matrix, width, n_rows, width, vector.data(), product.data());
+    largest_magnitudes(product.data(), n_rows, count, nonnegative, indices);
+    for (std::size_t c = 0; c < count; ++c) values[c] = product[static_cast<std::size_t>(indices[c])];
+}
+template void power_step<double>(const double*, std::size_t, std::size_t, const std::int64_t*, std::size_t,
+                                 const double*, double, std::size_t, bool, double*, std::int64_t*, double*);
+template void power_step<float>(const float*, std::size_t, std::size_t, const std::int64_t*, std::size_t, const float*,
+                                float, std::size_t, bool, float*, std::int64_t*, float*);
 
 }  // namespace sparseigen

@@ -25,6 +25,18 @@ void bind_combine(nb::module_& m) {
         nb::gil_scoped_release release;
         row_dots(matrix.data(), matrix.shape(1), matrix.shape(0), matrix.shape(1), vector.data(), out.data());
     });
+    m.def("power_step", [](Matrix<T> matrix, Vector<std::int64_t> support, Vector<T> weights, double divisor,
+                           bool nonnegative, Output<T> scores, Output<std::int64_t> indices, Output<T> values) {
+        expect(support.shape(0) == weights.shape(0), "support and weights differ in length");
+        expect(scores.shape(0) == matrix.shape(1), "scores have the wrong length");
+        expect(indices.shape(0) == values.shape(0) && indices.shape(0) >= 1 && indices.shape(0) <= matrix.shape(0),
+               "between 1 and all rows can be asked for");
+        expect_below(support, matrix.shape(0), "row index out of range");
+        nb::gil_scoped_release release;
+        power_step<T>(matrix.data(), matrix.shape(0), matrix.shape(1), support.data(), support.shape(0),
+                      weights.data(), static_cast<T>(divisor), indices.shape(0), nonnegative, scores.data(),
+                      indices.data(), values.data());
+    }, as_is(), as_is(), as_is(), nb::arg(), nb::arg(), as_is(), as_is(), as_is());
     m.def("largest_magnitudes", [](Vector<T> values, bool nonnegative, Output<std::int64_t> out) {
         expect(out.shape(0) <= values.shape(0), "more entries asked for than there are");
         nb::gil_scoped_release release;
@@ -33,23 +45,29 @@ void bind_combine(nb::module_& m) {
     });
 }
 
-template <class T, class I>
+template <class T, class I, class C>
 void bind_sparse(nb::module_& m) {
-    m.def("sparse_combine_rows", [](Vector<I> row_starts, Vector<I> columns, Vector<T> values,
+    m.def("sparse_combine_rows", [](Vector<I> row_starts, Vector<C> columns, Vector<T> values,
                                     Vector<std::int64_t> rows, Vector<T> weights, Output<T> out) {
         expect(rows.shape(0) == weights.shape(0), "rows and weights differ in length");
         expect_below(rows, row_starts.shape(0) - 1, "row index out of range");
         nb::gil_scoped_release release;
-        sparse_combine_rows<T, I>(row_starts.data(), columns.data(), values.data(), rows.data(), rows.shape(0),
-                                  weights.data(), out.data(), out.shape(0));
+        sparse_combine_rows<T, I, C>(row_starts.data(), columns.data(), values.data(), rows.data(), rows.shape(0),
+                                     weights.data(), out.data(), out.shape(0));
     });
     m.def("sparse_row_dots",
-          [](Vector<I> row_starts, Vector<I> columns, Vector<T> values, Vector<T> vector, Output<T> out) {
+          [](Vector<I> row_starts, Vector<C> columns, Vector<T> values, Vector<T> vector, Output<T> out) {
               expect(row_starts.shape(0) == out.shape(0) + 1, "lengths do not match");
               nb::gil_scoped_release release;
-              sparse_row_dots<T, I>(row_starts.data(), columns.data(), values.data(), out.shape(0), vector.data(),
-                                    out.data());
+              sparse_row_dots<T, I, C>(row_starts.data(), columns.data(), values.data(), out.shape(0), vector.data(),
+                                       out.data());
           });
+}
+
+template <class T, class I>
+void bind_sparse_columns(nb::module_& m) {
+    bind_sparse<T, I, I>(m);
+    bind_sparse<T, I, std::uint16_t>(m);
 }
 
 }  // namespace
@@ -60,10 +78,10 @@ NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels of sparseigen; use sparseigen.kernels, which also has the NumPy twins.";
     bind_combine<double>(m);
     bind_combine<float>(m);
-    bind_sparse<double, std::int32_t>(m);
-    bind_sparse<double, std::int64_t>(m);
-    bind_sparse<float, std::int32_t>(m);
-    bind_sparse<float, std::int64_t>(m);
+    bind_sparse_columns<double, std::int32_t>(m);
+    bind_sparse_columns<double, std::int64_t>(m);
+    bind_sparse_columns<float, std::int32_t>(m);
+    bind_sparse_columns<float, std::int64_t>(m);
     bind_screening(m);
     m.def("stream_sum", [](Vector<double> values) {
         nb::gil_scoped_release release;

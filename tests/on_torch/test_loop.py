@@ -35,17 +35,17 @@ def data(rng: np.random.Generator) -> np.ndarray:
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("length", [1, 3, 8])
+@pytest.mark.parametrize(("length", "ahead"), [(1, 0), (1, 1), (3, 1), (8, 0), (8, 1)])
 @pytest.mark.parametrize("cardinality", [1, 2, 9, 40, 120])
 def test_iterates_are_those_of_the_step_by_step_loop(
-    cardinality: int, length: int, nonnegative: bool, data: np.ndarray, monkeypatch: pytest.MonkeyPatch
+    cardinality: int, length: int, ahead: int, nonnegative: bool, data: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However rarely the host looks, the answer is that of a loop that looks after every step."""
+    """However rarely and late the host looks, the answer is that of a loop that looks after every step."""
     make = TorchSteps.__init__
 
     def looking_rarely(self: TorchSteps, *args: Any, **kwargs: Any) -> None:
         make(self, *args, **kwargs)
-        self.length = length
+        self.length, self.ahead = length, ahead
 
     monkeypatch.setattr(TorchSteps, "__init__", looking_rarely)
     options = PLAIN | {"nonnegative": nonnegative}

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from sparseigen import covariance, errors, sparse_eigenvector
+from sparseigen import covariance, errors, sparse_components, sparse_eigenvector
 from sparseigen.operators.deflated import DEFLATIONS
 
 OPTIONS = [{}, {"scale": True}, {"center": False}, {"ddof": 0}, {"scale": True, "center": False}]
@@ -170,6 +170,65 @@ def test_other_libraries_come_in_through_dlpack(data: np.ndarray, monkeypatch: p
     operator: Any = covariance(Foreign())
     assert type(operator).__name__ == "TorchData"
     np.testing.assert_allclose(operator.to_dense(), np.cov(data.T), atol=1e-12)
+
+
+@pytest.mark.parametrize("stage", ["solve", "bound", "deflation"])
+def test_out_of_device_memory_later_says_so_too(stage: str, data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    operator = covariance(tensor(data))
+
+    def full(*args: Any, **kwargs: Any) -> None:
+        raise torch.OutOfMemoryError("no memory")
+
+    if stage == "bound":
+        monkeypatch.setattr("sparseigen.kernels.torch_reference.top_sums", full)
+    else:
+        monkeypatch.setattr(torch, "as_tensor", full)
+    calls = {
+        "solve": lambda: sparse_eigenvector(operator, 3, certify=False),
+        "bound": lambda: operator.scaled_gershgorin(3, np.ones(10), 2),
+        "deflation": lambda: operator.deflated(np.ones(10)),
+    }
+    with pytest.raises(errors.DeviceMemoryError, match=r"need about \d+\.\d\d GiB on cpu, which has .* free"):
+        calls[stage]()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_components_are_those_of_the_cpu_and_share_the_data(dtype: str, rng: np.random.Generator) -> None:
+    values = rng.standard_normal((30, 80)).astype(dtype)
+    for block in range(3):
+        values[:, 10 * block : 10 * block + 8] += (3 - block) * rng.standard_normal((30, 1)).astype(dtype)
+    ours: Any = covariance(tensor(values))
+    pair = [sparse_components(operator, [8, 8, 8], certify=False) for operator in (ours, covariance(values))]
+    for mine, reference in zip(*pair, strict=True):
+        np.testing.assert_array_equal(mine.support, reference.support)
+        assert mine.value == pytest.approx(reference.value, rel=1e-10 if dtype == "float64" else 1e-5)
+    deflated = ours
+    for result in pair[0]:
+        deflated = deflated.deflated(result.vector)
+    assert type(deflated) is type(ours)
+    assert deflated.variables.data_ptr() == ours.variables.data_ptr()
+    assert deflated.describe()["deflation_rank"] == 3
+    assert ours.projection is None
+    for result in pair[0]:
+        assert np.abs(deflated.apply(result.vector)).max() < (1e-10 if dtype == "float64" else 1e-4)
+
+
+def test_deflation_needs_a_vector(data: np.ndarray) -> None:
+    with pytest.raises(errors.StartError, match="non-zero vector of length 10, got shape"):
+        covariance(tensor(data)).deflated(np.zeros(10))
+
+
+def test_candidates_are_chosen_on_the_device(data: np.ndarray) -> None:
+    chosen = [1, 3, 4, 8, 9]
+    pair = [sparse_eigenvector(o, 2, candidates=chosen) for o in (covariance(tensor(data)), covariance(data))]
+    np.testing.assert_array_equal(pair[0].support, pair[1].support)
+    assert pair[0].settings["candidates"] == 5
+    deflated = covariance(tensor(data)).deflated(pair[0].vector)
+    again = sparse_eigenvector(deflated, 2, candidates=chosen)
+    reference = sparse_eigenvector(covariance(data).deflated(pair[0].vector), 2, candidates=chosen)
+    assert again.value == pytest.approx(reference.value, rel=1e-10)
 
 
 @pytest.mark.parametrize("deflation", sorted(DEFLATIONS))

@@ -19,6 +19,9 @@ LARGEST_PLAIN_EXPONENT = 200
 def achieved_value(operator: Operator, vector: SparseVector) -> float:
     """A number that x'Ax / x'x certainly reaches: the computed quotient moved down past every rounding error."""
     indices, weights = vector.indices, vector.weights
+    ready = operator.quadratic_form(indices, weights)
+    if ready is not None and np.isfinite(ready).all():
+        return _lowered(operator, vector, ready[0], ready[1], 0)
     count = len(indices)
     form, magnitude = 0.0, 0.0
     step = operator.columns_at_once(BLOCK_ENTRIES)
@@ -31,9 +34,15 @@ def achieved_value(operator: Operator, vector: SparseVector) -> float:
         block = np.ldexp(block, -exponent) if exponent else block
         form += float(weights @ (block @ weights[part]))
         magnitude += float(np.abs(weights) @ (np.abs(block) @ np.abs(weights[part])))
+    return _lowered(operator, vector, form, 4.0 * gamma(2 * count) * magnitude, exponent)
+
+
+def _lowered(operator: Operator, vector: SparseVector, form: float, error: float, exponent: int) -> float:
+    """The quotient from the form (times 2 ** -exponent) and its error, less what the entries' own errors can do."""
+    indices, weights, count = vector.indices, vector.weights, len(vector.indices)
     entries = np.ldexp(operator.entry_errors()[indices], -exponent)
     own = float(np.abs(weights) @ np.sqrt(entries)) ** 2
-    low = form - 4.0 * gamma(2 * count) * magnitude - own * (1.0 + 4.0 * gamma(count)) - TINY
+    low = form - error * (1.0 + 4.0 * UNIT) - own * (1.0 + 4.0 * gamma(count)) - TINY
     length = float(weights @ weights)
     slack = 2.0 * gamma(count)
     quotient = low / (length * (1.0 + slack)) if low >= 0.0 else low / (length * (1.0 - slack))

@@ -67,8 +67,8 @@ def certify_path(
     problem = BoundProblem(operator, operator.size)  # what is left out is then covered for every cardinality
     achieved = [achieved_value(operator, vector) for vector in vectors]
     bounds = PathBounds(np.full(problem.size, np.inf), ["none"] * problem.size)
-    margins = _margins(problem)
-    bounds = bounds.lowered(_trace_values(problem) + margins, "trace")
+    margins = entry_margins(problem)
+    bounds = bounds.lowered(trace_values(problem) + margins, "trace")
     bounds = bounds.lowered(_spectral_value(problem) + margins, "largest eigenvalue")
     factor = factorise(problem)
     places = np.unique(np.geomspace(1, len(cardinalities), ANCHORS).round().astype(int)) - 1
@@ -85,7 +85,7 @@ def certify_path(
             bounds = bounds.lowered(values, name)
     bounds = bounds.monotone()
     return [
-        _certificate(problem, low, bounds, cardinality)
+        certificate_at(problem, low, bounds, cardinality)
         for low, cardinality in zip(achieved, cardinalities, strict=True)
     ]
 
@@ -100,18 +100,19 @@ def _shared(point: BoundProblem, factor: Factor | None, margins: Numbers) -> Ite
             yield dual_values(factor, points), "penalised dual"
 
 
-def _certificate(problem: BoundProblem, low: float, bounds: PathBounds, cardinality: int) -> Certificate:
+def certificate_at(problem: BoundProblem, low: float, bounds: PathBounds, cardinality: int) -> Certificate:
+    """The bracket of one point, in the caller's units."""
     upper = problem.unscaled(float(bounds.values[cardinality - 1]))
     return Certificate(low, max(low, upper), bounds.names[cardinality - 1], scale=problem.scale)
 
 
-def _margins(problem: BoundProblem) -> Numbers:
+def entry_margins(problem: BoundProblem) -> Numbers:
     """The operator's own entry errors for every cardinality."""
     totals = np.cumsum(np.sort(problem.entry_errors)[::-1])
     return np.array([raised_sum(float(total), len(totals)) for total in totals])
 
 
-def _trace_values(problem: BoundProblem) -> Numbers:
+def trace_values(problem: BoundProblem) -> Numbers:
     """Sums of the largest diagonal entries, where the matrix is proven positive semidefinite."""
     shift = psd_shift(problem)
     if np.isinf(shift):

@@ -29,7 +29,16 @@ def trace_bound(problem: BoundProblem) -> float:
 
 def row_bound(problem: BoundProblem) -> float:
     """Gershgorin: for some row of the block, the diagonal entry plus the k - 1 largest others in magnitude."""
+    if problem.dense is None and problem.operator.transfers_cost:
+        bound = problem.operator.scaled_gershgorin(problem.cardinality, np.ones(problem.size), 1)
+        return np.inf if bound is None else stored_rows_bound(problem, bound)
     return scaled_row_values(problem, np.ones(problem.size))[0]
+
+
+def stored_rows_bound(problem: BoundProblem, bound: float) -> float:
+    """An operator's own row bound, scaled. It holds for data as stored; the margin covers what storing them rounded."""
+    scaled = problem.scaled(bound)
+    return scaled + 4.0 * UNIT * abs(scaled) + problem.margin + TINY
 
 
 def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, Numbers]:

@@ -21,6 +21,7 @@ from sparseigen.certificates.reduction import reduced_bound
 from sparseigen.certificates.scaled_rows import scaled_row_bound
 from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.certificates.splitting import splitting_bound
+from sparseigen.certificates.streamed_dual import streamed_dual_bound
 from sparseigen.operators.contract import Operator
 from sparseigen.results import Certificate
 from sparseigen.solvers.interface import Proven, SparseVector
@@ -39,6 +40,7 @@ TIGHT_SECONDS = 10.0
 
 UPPER_BOUNDS: dict[str, BoundSpec] = {
     "rows": BoundSpec(row_bound, ("cheap",)),
+    "closed-form dual": BoundSpec(streamed_dual_bound, ("default", "tight")),
     "scaled rows": BoundSpec(scaled_row_bound, ("default", "tight")),
     "trace": BoundSpec(trace_bound, EFFORTS),
     "reduced": BoundSpec(reduced_bound, ("tight",)),

@@ -21,6 +21,8 @@ from sparseigen.solvers.interface import SparseVector
 Numbers = NDArray[np.float64]
 
 BLOCK_ENTRIES = 1 << 20
+LARGEST_FETCHED = 2048
+"""Matrices up to this size are formed even where the entries have to be fetched from a device."""
 LARGEST_EXPONENT = 400
 """Matrices with entries beyond 2 ** +-400 are searched in scaled form: solvers form squares and their sums."""
 
@@ -91,7 +93,8 @@ class BoundProblem:
 
     def _formed(self) -> Numbers | None:
         """The matrix before scaling, where it is small enough to be held."""
-        if self.size > LARGEST_MATERIALISED or self.columns_left < self.size:
+        largest = LARGEST_FETCHED if self.operator.transfers_cost else LARGEST_MATERIALISED
+        if self.size > largest or self.columns_left < self.size:
             return None
         matrix = np.empty((self.size, self.size))
         for own, rows in self._raw_blocks():
@@ -158,9 +161,7 @@ class BoundProblem:
     @property
     def closed(self) -> bool:
         """Whether the best bound meets the answer found, so that no other bound is worth its time."""
-        if not np.isfinite(self.best):
-            return False
-        return self.best - self.achieved <= self.target_gap * max(abs(self.best), ZERO)
+        return bool(np.isfinite(self.best)) and self.best - self.achieved <= self.target_gap * max(abs(self.best), ZERO)
 
     @property
     def out_of_time(self) -> bool:

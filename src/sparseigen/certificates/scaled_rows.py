@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparseigen import kernels
-from sparseigen.certificates.elementary import row_ceilings, scaled_row_values
+from sparseigen.certificates.elementary import row_ceilings, scaled_row_values, stored_rows_bound
 from sparseigen.certificates.problem import BoundProblem, Numbers
 
 PASSES = 5
@@ -24,7 +24,17 @@ def scaled_row_bound(problem: BoundProblem) -> float:
     With x the Perron vector of the optimal block and k = p the iteration is the power method, and the bound tends
     to the eigenvalue; any d > 0 gives a valid bound, so the best one seen is returned.
     """
-    return _iterated(problem)[0]
+    if problem.dense is None:
+        ready = _made_by_operator(problem)
+        if ready is not None:
+            return ready
+    return np.inf if problem.operator.transfers_cost and problem.dense is None else _iterated(problem)[0]
+
+
+def _made_by_operator(problem: BoundProblem) -> float | None:
+    """The same from an operator that forms its rows where its data are; None if it does not offer that."""
+    bound = problem.operator.scaled_gershgorin(problem.cardinality, starting_weights(problem), PASSES_FROM_DATA)
+    return None if bound is None else stored_rows_bound(problem, bound)
 
 
 def settled_weights(problem: BoundProblem) -> Numbers:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sparseigen.certificates import certify as certify_value
-from sparseigen.certificates.along_path import certify_path, shares_certificates
+from sparseigen.certificates.along_path import FEWEST_POINTS, certify_path, shares_certificates
+from sparseigen.certificates.streamed_path import certify_streamed_path
 from sparseigen.errors import OptionError
 from sparseigen.inputs.arguments import (
     check_candidates,
@@ -196,8 +197,11 @@ def _result(
 def _certified(problem: Operator, results: list[SparseEigResult], points: list[Point]) -> list[SparseEigResult]:
     """Certificates from the largest k down: whatever bounds k + 1 bounds k. Long paths are certified as a whole."""
     prepared = problem.prepared_for(len(results))
-    if shares_certificates(prepared, len(results)):
-        shared = certify_path(prepared, [result.cardinality for result in results], [vector for vector, _ in points])
+    together = certify_path if shares_certificates(prepared, len(results)) else None
+    if together is None and prepared.transfers_cost and len(results) >= FEWEST_POINTS:
+        together = certify_streamed_path
+    if together is not None:
+        shared = together(prepared, [result.cardinality for result in results], [vector for vector, _ in points])
         return [replace(result, certificate=own) for result, own in zip(results, shared, strict=True)]
     certified: list[SparseEigResult] = []
     larger: Certificate | None = None

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
     from sparseigen.kernels.numpy_reference import (
         bounded_step,
         combine_rows,
+        fused_step,
         largest_magnitudes,
+        power_step,
         row_dots,
+        running_bounds,
         set_thread_count,
         shadow_bounds,
         shadow_codes,
@@ -51,12 +54,15 @@ if TYPE_CHECKING:
 else:
     combine_rows = active.combine_rows
     row_dots = active.row_dots
+    power_step = active.power_step
     sparse_combine_rows = active.sparse_combine_rows
     sparse_row_dots = active.sparse_row_dots
     largest_magnitudes = active.largest_magnitudes
     shadow_codes = active.shadow_codes
     shadow_bounds = active.shadow_bounds
     bounded_step = active.bounded_step
+    fused_step = active.fused_step
+    running_bounds = active.running_bounds
     stream_sum = active.stream_sum
     thread_count = active.thread_count
     set_thread_count = active.set_thread_count
@@ -65,8 +71,13 @@ __all__ = [
     "active",
     "bounded_step",
     "combine_rows",
+    "fused_step",
+    "inner_product",
     "largest_magnitudes",
+    "length",
+    "power_step",
     "row_dots",
+    "running_bounds",
     "set_thread_count",
     "shadow_bounds",
     "shadow_codes",
@@ -78,6 +89,9 @@ __all__ = [
 
 bounds = numpy_bounds if active is numpy_reference else importlib.import_module("sparseigen.kernels.compiled_bounds")
 """The kernels behind the bounds, same rule."""
+
+inner_product = numpy_reference.inner_product
+length = numpy_reference.length
 
 top_row_sums = bounds.top_row_sums
 node_row_sums = bounds.node_row_sums

@@ -4,6 +4,17 @@ from numpy.typing import NDArray
 
 def combine_rows(matrix: NDArray[Any], rows: NDArray[Any], weights: NDArray[Any], out: NDArray[Any], /) -> None: ...
 def row_dots(matrix: NDArray[Any], vector: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def power_step(
+    matrix: NDArray[Any],
+    support: NDArray[Any],
+    weights: NDArray[Any],
+    divisor: float,
+    nonnegative: bool,
+    scores: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    /,
+) -> None: ...
 def sparse_combine_rows(
     row_starts: NDArray[Any],
     columns: NDArray[Any],
@@ -42,6 +53,28 @@ def node_row_sums(
     least: NDArray[Any],
     /,
 ) -> None: ...
+def fused_step(
+    rows: NDArray[Any],
+    vector: NDArray[Any],
+    guess: float,
+    product: NDArray[Any],
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    combined: NDArray[Any],
+    /,
+) -> None: ...
+def running_bounds(
+    products: NDArray[Any],
+    norms: NDArray[Any],
+    unit: float,
+    length: float,
+    cosine: float,
+    sine: float,
+    slack: float,
+    lower: NDArray[Any],
+    upper: NDArray[Any],
+    /,
+) -> None: ...
 def thread_count() -> int: ...
 def set_thread_count(count: int, /) -> None: ...
 def shadow_codes(
@@ -63,6 +96,7 @@ def bounded_step(
     lower: NDArray[Any],
     upper: NDArray[Any],
     vector: NDArray[Any],
+    guess: float,
     indices: NDArray[Any],
     values: NDArray[Any],
     combined: NDArray[Any],

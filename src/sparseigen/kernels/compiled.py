@@ -27,6 +27,17 @@ def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
     return out
 
 
+def power_step(
+    matrix: NDArray[Any], support: Indices, weights: Vector, divisor: float, count: int, *, nonnegative: bool = False
+) -> tuple[Vector, Indices, Vector]:
+    """The scores of the support, and the ``count`` largest products of a row with them, in one call."""
+    scores = np.empty(matrix.shape[1], dtype=matrix.dtype)
+    indices, values = np.empty(count, dtype=np.int64), np.empty(count, dtype=matrix.dtype)
+    weights = _as(weights, matrix.dtype)
+    _compiled.power_step(matrix, support, weights, float(divisor), nonnegative, scores, indices, values)
+    return scores, indices, values
+
+
 def sparse_combine_rows(
     row_starts: NDArray[Any],
     columns: NDArray[Any],
@@ -70,21 +81,51 @@ def shadow_bounds(
     norms: NDArray[np.float64],
     vector: NDArray[np.float64],
     slack: float,
+    out: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """``lower <= |row . vector| <= upper`` for every row, from the codes alone."""
-    lower, upper = np.empty(len(codes)), np.empty(len(codes))
+    """``lower <= |row . vector| <= upper`` for every row, from the codes alone; ``out`` is memory to use again."""
+    lower, upper = out or (np.empty(len(codes)), np.empty(len(codes)))
     _compiled.shadow_bounds(codes, scales, errors, norms, vector, slack, lower, upper)
     return lower, upper
 
 
 def bounded_step(
-    rows: NDArray[Any], lower: NDArray[np.float64], upper: NDArray[np.float64], vector: Vector, count: int
+    rows: NDArray[Any],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    vector: Vector,
+    guess: float,
+    count: int,
 ) -> tuple[Indices, Vector, Vector, int]:
     """The exact ``count`` largest |row . vector|, given bounds on them, and the sum of value * row over them."""
     indices = np.empty(count, dtype=np.int64)
     values, combined = np.empty(count, dtype=rows.dtype), np.empty(rows.shape[1], dtype=rows.dtype)
-    read = _compiled.bounded_step(rows, lower, upper, _as(vector, rows.dtype), indices, values, combined)
+    read = _compiled.bounded_step(rows, lower, upper, _as(vector, rows.dtype), guess, indices, values, combined)
     return indices, values, combined, int(read)
+
+
+def fused_step(rows: NDArray[Any], vector: Vector, guess: float, count: int) -> tuple[Vector, Indices, Vector, Vector]:
+    """``rows @ vector``, its ``count`` largest magnitudes, and the sum of value * row over them, in one pass."""
+    product, combined = np.empty(len(rows), dtype=rows.dtype), np.empty(rows.shape[1], dtype=rows.dtype)
+    indices, values = np.empty(count, dtype=np.int64), np.empty(count, dtype=rows.dtype)
+    _compiled.fused_step(rows, _as(vector, rows.dtype), guess, product, indices, values, combined)
+    return product, indices, values, combined
+
+
+def running_bounds(
+    products: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    unit: float,
+    length: float,
+    cosine: float,
+    sine: float,
+    slack: float,
+    out: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``lower <= |row . u| <= upper`` for a vector u of this length, from products with one of length 1 / unit."""
+    lower, upper = out or (np.empty(len(norms)), np.empty(len(norms)))
+    _compiled.running_bounds(products, norms, unit, length, cosine, sine, slack, lower, upper)
+    return lower, upper
 
 
 def stream_sum(values: NDArray[np.float64]) -> float:

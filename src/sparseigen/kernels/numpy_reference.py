@@ -7,6 +7,7 @@ correlation of every variable with a score vector is `row_dots`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,20 @@ def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
     """``matrix @ vector``."""
     product: Vector = matrix @ vector
     return product
+
+
+def power_step(
+    matrix: NDArray[Any], support: Indices, weights: Vector, divisor: float, count: int, *, nonnegative: bool = False
+) -> tuple[Vector, Indices, Vector]:
+    """The scores of the support, and the ``count`` largest products of a row with them.
+
+    Returns the scores (the weighted sum of the support's rows), and indices and values of the largest magnitudes of
+    ``matrix @ scores / divisor``.
+    """
+    scores = combine_rows(matrix, support, weights.astype(matrix.dtype, copy=False))
+    product = row_dots(matrix, scores / matrix.dtype.type(divisor))
+    kept = largest_magnitudes(product, count, nonnegative=nonnegative)
+    return scores, kept, product[kept]
 
 
 def sparse_combine_rows(
@@ -67,6 +82,20 @@ def largest_magnitudes(values: Vector, count: int, *, nonnegative: bool = False)
     return np.sort(np.concatenate([above, ties])).astype(np.int64)
 
 
+def inner_product(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
+    """The inner product of two vectors, without BLAS.
+
+    Between the steps of an iteration nobody may call BLAS on long vectors: above 10,000 entries it wakes threads that
+    go on spinning for tens of milliseconds, on the cores that the next product needs.
+    """
+    return float(np.add.reduce(first * second))
+
+
+def length(vector: NDArray[np.float64]) -> float:
+    """The Euclidean length, by `inner_product`."""
+    return math.sqrt(inner_product(vector, vector))
+
+
 def shadow_codes(rows: NDArray[Any]) -> Shadow:
     """An int8 copy of each row: codes, the scale of one unit, |row - scale codes| (rounded up), |codes|."""
     largest = np.abs(rows).max(axis=1).astype(np.float64)
@@ -87,8 +116,12 @@ def shadow_bounds(
     norms: NDArray[np.float64],
     vector: NDArray[np.float64],
     slack: float,
+    out: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """``lower <= |row . vector| <= upper`` for every row, from the codes alone."""
+    """``lower <= |row . vector| <= upper`` for every row, from the codes alone.
+
+    ``out`` is memory that the compiled twin uses again; here it is left alone.
+    """
     up = 1.0 + (len(vector) + 8) * float(np.finfo(np.float64).eps)
     length = float(np.linalg.norm(vector)) * up
     about = np.abs(scales * (codes.astype(np.float64) @ vector))
@@ -98,12 +131,18 @@ def shadow_bounds(
 
 
 def bounded_step(
-    rows: NDArray[Any], lower: NDArray[np.float64], upper: NDArray[np.float64], vector: Vector, count: int
+    rows: NDArray[Any],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    vector: Vector,
+    guess: float,
+    count: int,
 ) -> tuple[Indices, Vector, Vector, int]:
     """The exact ``count`` largest |row . vector|, given bounds on them.
 
     Returns their indices (ascending, ties to the lowest), their values, the sum of value * row over them, and the
-    number of rows read.
+    number of rows read. ``guess`` is about the smallest magnitude kept; it decides how often the compiled twin reads
+    a row, never the answer.
     """
     floor = np.partition(lower, len(lower) - count)[len(lower) - count]
     candidates = np.flatnonzero(upper >= floor).astype(np.int64)
@@ -111,6 +150,37 @@ def bounded_step(
     kept = largest_magnitudes(exact, count)
     indices, values = candidates[kept], exact[kept]
     return indices, values, combine_rows(rows, indices, values), len(candidates)
+
+
+def fused_step(rows: NDArray[Any], vector: Vector, guess: float, count: int) -> tuple[Vector, Indices, Vector, Vector]:
+    """``rows @ vector``, its ``count`` largest magnitudes, their values, and the sum of value * row over them.
+
+    ``guess`` as in `bounded_step`.
+    """
+    product = row_dots(rows, vector)
+    indices = largest_magnitudes(product, count)
+    values = product[indices]
+    return product, indices, values, combine_rows(rows, indices, values)
+
+
+def running_bounds(
+    products: NDArray[np.float64],
+    norms: NDArray[np.float64],
+    unit: float,
+    length: float,
+    cosine: float,
+    sine: float,
+    slack: float,
+    out: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """``lower <= |row . u| <= upper`` for a vector u of this length, from products with one of length 1 / unit.
+
+    ``cosine`` and ``sine`` are those of the angle between the two vectors; ``slack`` covers the rounding of both
+    products, relative to the rows' norms. ``out`` as in `shadow_bounds`.
+    """
+    along, margin = np.abs(products) * unit, slack * norms
+    radius = np.sqrt(np.maximum(norms**2 - along**2, 0.0) + margin**2) * sine + margin
+    return np.maximum(along * cosine - radius, 0.0) * length, (along * cosine + radius) * length
 
 
 def stream_sum(values: NDArray[np.float64]) -> float:

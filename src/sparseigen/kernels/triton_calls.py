@@ -61,14 +61,20 @@ class RowProduct:
 class RowCombination:
     """The scores of a sparse combination of rows, its length taken out, and the quadratic form."""
 
-    def __init__(self, matrix: Tensor, divisor: int) -> None:
+    def __init__(self, matrix: Tensor, divisor: int, *, extra: bool = False) -> None:
         import torch
 
         self.matrix, self.divisor = matrix, divisor
+        self.shares = SHARES + int(extra)
+        """With ``extra`` one more share than is computed, for what `subtract` takes away."""
         self.units, self.stride, self.unit = _units(matrix)
         self.width = padded(matrix.shape[1])
-        self.partial = torch.zeros(SHARES, self.width, dtype=matrix.dtype, device=matrix.device)
+        self.partial = torch.zeros(self.shares, self.width, dtype=matrix.dtype, device=matrix.device)
         self.n_values = -(-self.width // SCORE_COLUMNS)
+
+    def subtract(self, combination: Tensor) -> None:
+        """Take this away from the next combination; made with ``extra=True`` only."""
+        self.partial[SHARES, : combination.shape[0]] = -combination
 
     def __call__(
         self, indices: Tensor, weights: Tensor, count: Tensor, norms: Tensor, scores: Tensor, values: Tensor,
@@ -87,8 +93,8 @@ class RowCombination:
         )  # fmt: skip
         n_norms = norms.shape[0]
         triton_kernels.finish_scores[(self.n_values,)](
-            self.partial, norms, scores, values, norm_out, self.width, self.width, SHARES, n_norms, self.divisor,
-            SHARES, triton.next_power_of_2(n_norms), SCORE_COLUMNS, num_warps=4,
+            self.partial, norms, scores, values, norm_out, self.width, self.width, self.shares, n_norms, self.divisor,
+            triton.next_power_of_2(self.shares), triton.next_power_of_2(n_norms), SCORE_COLUMNS, num_warps=4,
         )  # fmt: skip
 
 

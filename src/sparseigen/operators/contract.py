@@ -51,6 +51,20 @@ class PowerRun(NamedTuple):
     n_iterations: int
 
 
+class DualParts(NamedTuple):
+    """Dual points z_i of the penalised problem, by what a bound needs of them; see `certificates.penalised_dual`.
+
+    For every k the largest sparse eigenvalue is at most ``scale`` times (lambda_max(sum_i z_i z_i') + the sum of the
+    k largest remainders). ``gram`` is sum_i z_i z_i' as computed in float64 from p terms, ``squares`` the sum of the
+    |z_i|^2, ``remainders`` the rho_i, raised past their rounding.
+    """
+
+    gram: NDArray[np.float64]
+    squares: float
+    remainders: NDArray[np.float64]
+    scale: float
+
+
 class Operator(ABC):
     """A symmetric matrix A of size p, seen through products.
 
@@ -65,6 +79,8 @@ class Operator(ABC):
     """True or False where the construction proves it, None where it is not known."""
     psd_by_construction: bool = False
     """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
+    transfers_cost: bool = False
+    """Whether what an operator returns crosses a bus or a network: callers then ask for no more than they need."""
 
     @abstractmethod
     def _diagonal(self) -> NDArray[np.float64]:
@@ -113,7 +129,7 @@ class Operator(ABC):
         Ties are broken by lowest index. With ``nonnegative`` only positive entries are kept.
         """
         product = self.apply_support(indices, weights)
-        value = float(np.dot(np.asarray(weights, dtype=np.float64), product[indices].astype(np.float64)))
+        value = kernels.inner_product(np.asarray(weights, dtype=np.float64), product[indices].astype(np.float64))
         kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
         values = product[kept].astype(np.float64)
         return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
@@ -152,6 +168,37 @@ class Operator(ABC):
         """
         return None
 
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
+        """X'Ax of the matrix as it is held, and a bound on the rounding error of that number, or None.
+
+        Optional, for operators that need not hand out k x k entries to know it.
+        """
+        return None
+
+    def closed_form_dual(
+        self, vectors: list[tuple[Indices, Vector]], cardinalities: list[int], trials: int
+    ) -> list[DualParts] | None:
+        """Dual points in closed form for the answers found, one by one, or None: not offered.
+
+        Optional, for operators that cannot hand out `factor`. ``vectors`` are the answers (indices, weights) at the
+        ``cardinalities``; ``trials`` (at least 2) is how many penalties are tried for each.
+        """
+        return None
+
+    def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
+        """Of each column the sums of its k largest squares, and of its k - 1 largest off the diagonal, or None.
+
+        Optional, for operators whose columns cost more to fetch than to look at.
+        """
+        return None
+
+    def projected(self, vector: Vector) -> Operator | None:
+        """(I - xx') A (I - xx') made where the data are, or None: then `deflated` wraps the products.
+
+        Optional. ``vector`` need not be of unit length.
+        """
+        return None
+
     def apply_top(self, indices: Indices, weights: Vector, cardinality: int) -> tuple[Indices, NDArray[np.float64]]:
         """The indices and values of the ``cardinality`` largest entries of A x."""
         step = self.power_step(indices, weights, cardinality)
@@ -164,6 +211,10 @@ class Operator(ABC):
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """The principal submatrix of A at ``indices``, float64."""
         return self.columns(indices)[indices].astype(np.float64)
+
+    def cross(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+        """A[rows, columns] in float64."""
+        return self.columns(columns)[rows].astype(np.float64)
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """The columns of A at ``indices`` in float64, each entry within `entry_errors` of the exact one."""

@@ -14,6 +14,11 @@ from sparseigen.operators.dense import DenseSymmetric
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.screening import Run, Screen
 
+LONGEST_FUSED = 8192
+"""Samples up to which a variable stays in the first caches between its two uses in a step."""
+FUSED_SHARE = 0.3
+"""Share of the variables chosen from which one pass for both products is faster than two; measured."""
+
 
 class DenseData(Operator):
     """A = D'D / (n - ddof) for dense data D (n samples x p variables), centred and scaled as asked.
@@ -66,28 +71,54 @@ class DenseData(Operator):
         self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
     ) -> PowerStep:
         """Product and truncation in one; on large data only the variables that can be chosen are read."""
+        if not self.screen.worthwhile and not self._fusing(cardinality):
+            return self._small_step(indices, weights, cardinality, nonnegative)
         run = self._run(indices)
         scores = run.combined_scores(indices, weights)
         if scores is None:
             scores = kernels.combine_rows(self.variables, indices, weights.astype(self.dtype, copy=False))
         wide = scores.astype(np.float64)
-        value = float(wide @ wide) / self.divisor
+        value = kernels.inner_product(wide, wide) / self.divisor
         vector = scores / self.dtype.type(self.divisor)
         found = None if nonnegative else self.screen.bounds(run, vector, cardinality)
         if found is None:
-            product = kernels.row_dots(self.variables, vector)
-            kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
-            values, run.combined, run.values = product[kept].astype(np.float64), None, None
+            product, kept, values, run.combined = self._full_step(run, vector, cardinality, nonnegative)
             if self.screen.worthwhile:
                 run.reference = (vector.astype(np.float64), product.astype(np.float64))
             self.screen.record(run, "full", self.size, cardinality)
         else:
             kind, (lower, upper) = found
-            kept, exact, run.combined, read = kernels.bounded_step(self.variables, lower, upper, vector, cardinality)
-            values = run.values = exact.astype(np.float64)
+            guess = run.smallest_kept or 0.0
+            kept, values, run.combined, read = kernels.bounded_step(
+                self.variables, lower, upper, vector, guess, cardinality
+            )
             self.screen.record(run, kind, read, cardinality)
+        values = values.astype(np.float64)
+        run.values = None if run.combined is None else values
+        run.smallest_kept = float(np.abs(values).min())
         run.indices, run.previous = kept, vector.astype(np.float64)
         return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+
+    def _small_step(self, indices: Indices, weights: Vector, cardinality: int, nonnegative: bool) -> PowerStep:
+        scores, kept, values = kernels.power_step(
+            self.variables, indices, weights, self.divisor, cardinality, nonnegative=nonnegative
+        )
+        wide, values = scores.astype(np.float64, copy=False), values.astype(np.float64, copy=False)
+        value = kernels.inner_product(wide, wide) / self.divisor
+        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+
+    def _fusing(self, cardinality: int) -> bool:
+        return cardinality >= FUSED_SHARE * self.size and self.n_samples <= LONGEST_FUSED
+
+    def _full_step(
+        self, run: Run, vector: Vector, cardinality: int, nonnegative: bool
+    ) -> tuple[Vector, Indices, Vector, Vector | None]:
+        """Every variable's product, those kept and their values, and D_F x_F where one pass gives both."""
+        if not self._fusing(cardinality) or run.smallest_kept is None or nonnegative:
+            product = kernels.row_dots(self.variables, vector)
+            kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
+            return product, kept, product[kept], None
+        return kernels.fused_step(self.variables, vector, run.smallest_kept, cardinality)
 
     def _run(self, indices: Indices) -> Run:
         """The memory of the run that goes on with these indices; a fresh one where another start begins.

@@ -165,6 +165,9 @@ def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], N
 
 def projection(operator: Operator, vector: Vector) -> Operator:
     """(I - xx') A (I - xx'): the paper's choice. Stays positive semidefinite and orthogonal to x."""
+    ready = operator.projected(vector)
+    if ready is not None:
+        return ready
     x, product, value = _product(operator, vector)
     updated = _updated(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
     updated.find_negative_part = cache(partial(_projection_defect, operator, x, product, value))

@@ -19,6 +19,7 @@ class RestrictedOperator(Operator):
         self.names = None if base.names is None else tuple(base.names[i] for i in candidates)
         self.positive_semidefinite = base.positive_semidefinite or None
         self.psd_by_construction = base.psd_by_construction
+        self.transfers_cost = base.transfers_cost
 
     def _diagonal(self) -> NDArray[np.float64]:
         return self.base.diagonal()[self.candidates]
@@ -36,6 +37,14 @@ class RestrictedOperator(Operator):
         """The base's columns, read at the candidates."""
         columns: Matrix = self.base.columns(self.candidates[indices])[self.candidates]
         return columns
+
+    def cross(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+        """The base's entries."""
+        return self.base.cross(self.candidates[rows], self.candidates[columns])
+
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
+        """The base's."""
+        return self.base.quadratic_form(self.candidates[indices], weights)
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """The base's columns, read at the candidates."""

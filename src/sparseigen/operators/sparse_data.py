@@ -10,6 +10,9 @@ from sparseigen.inputs.arrays import CheckedArray, row_blocks
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
+SHORT_NUMBERS_FROM = 1 << 20
+"""Stored entries from which the products no longer fit in the caches."""
+
 
 class SparseData(Operator):
     """A = D'D / (n - ddof) with D = (X - 1 means') / deviations and X sparse.
@@ -28,6 +31,9 @@ class SparseData(Operator):
             by_column.sum_duplicates()
         self.variables = by_column.T  # compressed rows, one a variable, sharing the memory of by_column
         self.size, self.n_samples = self.variables.shape
+        # The products are bound by the memory: short numbers where they suffice, at 2 bytes an entry more memory.
+        few = self.n_samples <= 1 << 16 and self.variables.nnz >= SHORT_NUMBERS_FROM
+        self.samples = self.variables.indices.astype(np.uint16) if few else self.variables.indices
         self.dtype = self.variables.dtype
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
@@ -59,7 +65,7 @@ class SparseData(Operator):
         scaled = np.asarray(weights, dtype=np.float64) / self.deviations[indices]
         raw = kernels.sparse_combine_rows(
             data.indptr,
-            data.indices,
+            self.samples,
             data.data,
             indices,
             scaled.astype(self.dtype, copy=False),
@@ -71,7 +77,7 @@ class SparseData(Operator):
         """Centred scores of the k variables, then every variable's product with them."""
         scores = self._scores(indices, weights) / self.divisor
         data = self.variables
-        raw = kernels.sparse_row_dots(data.indptr, data.indices, data.data, scores.astype(self.dtype, copy=False))
+        raw = kernels.sparse_row_dots(data.indptr, self.samples, data.data, scores.astype(self.dtype, copy=False))
         product: Vector = (raw - self.means * scores.sum()) / self.deviations
         return product.astype(self.dtype, copy=False)
 
@@ -122,6 +128,7 @@ class SparseData(Operator):
         return super().describe() | {
             "n_samples": self.n_samples,
             "nonzeros": int(self.variables.nnz),
+            "extra_bytes": 0 if self.samples is self.variables.indices else int(self.samples.nbytes),
             "center": self.center,
             "scale": self.scale,
         }

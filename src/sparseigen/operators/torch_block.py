@@ -132,8 +132,14 @@ class Block:
         import torch
 
         torch.matmul(self.scores, self.data.variables.T, out=self.products)
+        projection = self.data.projection
+        if projection is not None:
+            self.products.copy_(projection.of_product(self.products, self.scores))
         self._truncate()
-        combined = (self.vectors @ self.data.variables).double() / self.lengths[:, None]
+        combined = self.vectors @ self.data.variables
+        if projection is not None:
+            combined = projection.of_scores(combined, self.vectors @ projection.against_native)
+        combined = combined.double() / self.lengths[:, None]
         self.values[slot] = (combined * combined).sum(dim=1) / self.data.divisor
         self.scores.copy_(combined / self.data.divisor)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,20 @@ from sparseigen.inputs.arrays import CheckedArray, non_finite_message, row_block
 from sparseigen.inputs.optional import require
 from sparseigen.inputs.tensors import host_array, is_tensor
 from sparseigen.kernels import torch_reference, triton_calls
-from sparseigen.operators.contract import Indices, Matrix, Operator, PowerRun, PowerStep, Vector
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, scales
+from sparseigen.operators.contract import (
+    LARGEST_MATERIALISED,
+    DualParts,
+    Indices,
+    Matrix,
+    Operator,
+    PowerRun,
+    PowerStep,
+    Vector,
+)
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+
+if TYPE_CHECKING:
+    from sparseigen.operators.torch_projection import Projection
 
 Tensor = Any
 
@@ -25,10 +38,16 @@ class TorchData(Operator):
 
     NumPy arrays go in and come out; the data stay on the device, one contiguous row a variable. One copy is made
     when centring, scaling or a change of layout needs it. Products are in the data's precision (float32 or float64);
-    the diagonal and every objective are accumulated in float64.
+    the diagonal and every objective are accumulated in float64. Deflated data share the memory of the plain ones:
+    `projection` says what is taken out of the products.
     """
 
     positive_semidefinite = True
+    psd_by_construction = True
+    transfers_cost = True
+    projection: Projection | None = None
+    candidates: int | None = None
+    """How many variables were chosen by `restricted`; None where all are there."""
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         self.n_samples, self.size = (int(length) for length in data.values.shape)
@@ -46,6 +65,7 @@ class TorchData(Operator):
             self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
             if scale:
                 self.variables /= self._tensor(self.deviations)[:, None]
+        self._plain: TorchData | None = None
         self._kept: dict[Any, Any] = {}
         """Work space of the loops, made on first use; a loop's CUDA graph lives here too."""
 
@@ -86,23 +106,39 @@ class TorchData(Operator):
     def _variances(self) -> NDArray[np.float64]:
         squares = np.empty(self.size)
         for rows in self._blocks():
-            squares[rows] = (self.variables[rows].double() ** 2).sum(dim=1).cpu().numpy()
+            squares[rows] = (self.rows(rows) ** 2).sum(dim=1).cpu().numpy()
         return squares / self.divisor
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        return np.ones(self.size) if self.scale else self._variances()
+        return np.ones(self.size) if self.scale and self.projection is None else self._variances()
+
+    def rows(self, chosen: Any) -> Tensor:
+        """Some variables in float64 on the device, deflated; ``chosen`` is a slice or a tensor of places."""
+        plain = self.variables[chosen].double()
+        return plain if self.projection is None else self.projection.of_rows(plain, chosen)
+
+    def combine(self, indices: Tensor, weights: Tensor) -> Tensor:
+        """D z on the device for a sparse z on the device, in the data's precision."""
+        scores = torch_reference.combine_rows(self.variables, indices, weights)
+        if self.projection is None:
+            return scores
+        return self.projection.of_scores(scores, weights @ self.projection.against_native[indices])
+
+    def multiply(self, scores: Tensor) -> Tensor:
+        """D's on the device."""
+        if triton_calls.usable(self.variables):
+            vector = scores.new_zeros(triton_calls.padded(self.n_samples))
+            vector[: self.n_samples] = scores
+            product = scores.new_empty(self.size)
+            triton_calls.RowProduct(self.variables)(vector, product)
+        else:
+            product = torch_reference.row_dots(self.variables, scores)
+        return product if self.projection is None else self.projection.of_product(product, scores)
 
     def product(self, indices: Tensor, weights: Tensor) -> Tensor:
         """A x on the device for a sparse x on the device."""
-        scores = torch_reference.combine_rows(self.variables, indices, weights) / self.divisor
-        if not triton_calls.usable(self.variables):
-            return torch_reference.row_dots(self.variables, scores)
-        vector = scores.new_zeros(triton_calls.padded(self.n_samples))
-        vector[: self.n_samples] = scores
-        out = scores.new_empty(self.size)
-        triton_calls.RowProduct(self.variables)(vector, out)
-        return out
+        return self.multiply(self.combine(indices, weights) / self.divisor)
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """Scores of the k variables, then every variable's product with the scores."""
@@ -125,22 +161,138 @@ class TorchData(Operator):
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
         with self._room(f"{len(indices)} columns", self.size * len(indices) * self.dtype.itemsize):
-            product: Matrix = (self.variables @ (self.variables[self._places(indices)].T / self.divisor)).cpu().numpy()
-        return product
+            scores = self.rows(self._places(indices)).to(self.variables.dtype) / self.divisor
+            product = scores @ self.variables.T
+            if self.projection is not None:
+                product = self.projection.of_product(product, scores)
+            columns: Matrix = product.cpu().numpy().T
+        return columns
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
+        with self._room(f"{len(indices)} columns in float64", 8 * self.size * len(indices)):
+            chosen = self.rows(self._places(indices)) / self.divisor
+            pieces = [(chosen @ self.rows(rows).T).cpu().numpy() for rows in self._blocks()]
+        rows: NDArray[np.float64] = np.hstack(pieces)
+        return rows.T
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Rounding of the dot products, of centring and scaling, of the means, and of the deflation.
+
+        Deflation spreads the base's errors: |(P'EP)_ij| <= sum_ab |P_ai| |E_ab| |P_bj|, a product again. Its own
+        float64 sums have m terms and, inside S, as many as a component has non-zeros; all of them are relative to
+        sum_a |P_ai| |d_a|, as the dot products then are.
+        """
+        plain = self._plain_diagonal()
+        errors = gram_errors(plain, self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
+        if self.projection is None:
+            return errors
+        longest = max(int(np.count_nonzero(component)) for component in self.projection.components)
+        terms = 2.0 * (self.n_samples + 2 * (self.projection.rank + longest) + 16)
+        return self.projection.raised(np.sqrt(errors)) ** 2 + terms * 2.0**-52 * self.radii() ** 2
+
+    def factor(self) -> NDArray[np.float64] | None:
+        """The data themselves, where they have fewer samples than variables and are small."""
+        if self.n_samples > self.size or self.size > LARGEST_MATERIALISED:
+            return None
+        with self._room("the data in float64", 8 * self.n_samples * self.size):
+            rows: NDArray[np.float64] = self.rows(slice(None)).cpu().numpy() * (1.0 / np.sqrt(self.divisor))
+        return rows
+
+    def _plain_diagonal(self) -> NDArray[np.float64]:
+        """The diagonal before any deflation."""
+        return self.diagonal() if self.plain is self else self.plain.diagonal()
+
+    def radii(self) -> NDArray[np.float64]:
+        """sqrt(A_ii) without deflation, sum_a |P_ai| sqrt(A_aa) with: what rounding errors are relative to."""
+        lengths = np.sqrt(self._plain_diagonal())
+        return lengths if self.projection is None else self.projection.raised(lengths)
+
+    @property
+    def plain(self) -> TorchData:
+        """The operator before any deflation."""
+        return self if self._plain is None else self._plain
+
+    def projected(self, vector: Vector) -> Operator | None:
+        """Projection deflation in the same memory: only W and S are new."""
+        from sparseigen.operators.torch_projection import extended
+
+        deflated = copy.copy(self)
+        deflated.__dict__.pop("_diagonal_once", None)
+        with self._room("deflation", 40 * self.size):
+            deflated.projection = extended(self, vector)
+        deflated._plain, deflated._kept = self.plain, {}
+        return deflated
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""
-        with self._room(f"{len(indices)} variables in float64", 8 * len(indices) * (self.n_samples + len(indices))):
-            block = self.variables[self._places(indices)].double()
-            product: NDArray[np.float64] = (block @ block.T / self.divisor).cpu().numpy()
-        return product
+        return self.cross(indices, indices)
+
+    def cross(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+        """A[rows, columns], accumulated in float64; nothing else leaves the device."""
+        count = len(rows) + len(columns)
+        with self._room(f"{count} variables in float64", 8 * (count * self.n_samples + len(rows) * len(columns))):
+            left = self.rows(self._places(rows))
+            right = left if rows is columns else self.rows(self._places(columns))
+            block: NDArray[np.float64] = (left @ right.T / self.divisor).cpu().numpy()
+        return block
+
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
+        """|D x|^2 / (n - ddof) in float64, and how far off it can be: sums of k, then of n terms."""
+        torch = require("torch", purpose="TorchData")
+        with self._room("a quadratic form", 8 * len(indices) * self.n_samples):
+            rows = self.rows(self._places(indices))
+            entries = torch.as_tensor(np.array(weights, dtype=np.float64), device=self.device)
+            scores = entries @ rows
+            lengths = float(entries.abs() @ (rows * rows).sum(dim=1).sqrt())
+            squared = float(scores @ scores)
+        # |computed - exact scores| <= (k + 4) u sum_i |x_i| |d_i|, and the squares' sum is off by (n + 4) u of itself.
+        off = (len(indices) + 4) * 2.0**-52 * lengths
+        error = 2.0 * off * squared**0.5 + off**2 + (self.n_samples + 8) * 2.0**-52 * squared
+        return squared / self.divisor, 1.01 * error / self.divisor
+
+    def restricted(self, indices: Indices) -> Operator:
+        """The variables chosen, copied on the device; a deflated operator is wrapped instead."""
+        if self.projection is not None:
+            return super().restricted(indices)
+        chosen = copy.copy(self)
+        chosen.__dict__.pop("_diagonal_once", None)
+        with self._room(f"{len(indices)} variables", len(indices) * self.n_samples * self.dtype.itemsize):
+            chosen.variables = _gathered(self.variables, self._places(indices))
+        chosen.size, chosen.candidates, chosen._kept = len(indices), len(indices), {}
+        chosen.names = None if self.names is None else tuple(self.names[i] for i in indices)
+        chosen.means, chosen.deviations = self.means[indices], self.deviations[indices]
+        return chosen
+
+    def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
+        """Sums of the largest squares of columns of A, with and without the diagonal, made on the device."""
+        from sparseigen.operators.torch_rows import column_energies
+
+        with self._room("column energies", 16 * self.size * len(columns)):
+            return column_energies(self, columns, cardinality)
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two matrix products."""
         with self._room("a block product", 2 * block.size * self.dtype.itemsize):
-            scores = self.variables.T @ self._tensor(block)
-            product: Matrix = (self.variables @ (scores / self.divisor)).cpu().numpy()
-        return product
+            vectors = self._tensor(block).T
+            scores = vectors @ self.variables
+            if self.projection is not None:
+                scores = self.projection.of_scores(scores, vectors @ self.projection.against_native)
+            scores = scores / self.divisor
+            product = scores @ self.variables.T
+            if self.projection is not None:
+                product = self.projection.of_product(product, scores)
+            applied: Matrix = product.cpu().numpy().T
+        return applied
+
+    def closed_form_dual(
+        self, vectors: list[tuple[Indices, Vector]], cardinalities: list[int], trials: int
+    ) -> list[DualParts] | None:
+        """Dual points made, used and thrown away a block of variables at a time."""
+        from sparseigen.operators.torch_dual import closed_form_duals
+
+        with self._room("dual points", 1 << 30):
+            return closed_form_duals(self, vectors, cardinalities, trials)
 
     def truncated_power_run(
         self,
@@ -178,6 +330,10 @@ class TorchData(Operator):
         with self._room("blocks of rows", 1 << 30):
             return scaled_row_bound(self, cardinality, scaling, passes)
 
+    def step_cost(self, cardinality: int) -> float:
+        """The samples of k variables, then of all."""
+        return float(self.n_samples) * (self.size + cardinality)
+
     def kept(self, key: Any, make: Any) -> Any:
         """The work space of that name, made on first use."""
         if key not in self._kept:
@@ -191,6 +347,10 @@ class TorchData(Operator):
         """Adds the device, the number of samples and what was done to the columns."""
         kernels = "triton" if triton_calls.usable(self.variables) else "torch"
         facts = {"device": str(self.device), "kernels": kernels, "n_samples": self.n_samples}
+        if self.candidates is not None:
+            facts["candidates"] = self.candidates
+        if self.projection is not None:
+            facts["deflation_rank"] = self.projection.rank
         return super().describe() | facts | {"center": self.center, "scale": self.scale}
 
 
@@ -210,6 +370,14 @@ def device_memory(what: str, needed: int, device: Any) -> Iterator[None]:
             "data in host memory (leave device out)."
         )
         raise DeviceMemoryError(message) from error
+
+
+def _gathered(variables: Tensor, places: Tensor) -> Tensor:
+    """Some rows, padded like all of them."""
+    storage = variables.new_zeros(len(places), triton_calls.padded(variables.shape[1]))
+    chosen = storage[:, : variables.shape[1]]
+    chosen.copy_(variables[places])
+    return chosen
 
 
 def _one_row_a_variable(values: Any, device: Any, *, must_copy: bool) -> Tensor:

@@ -77,12 +77,7 @@ def backward(operator: Operator, cardinality: int, options: SolverOptions) -> li
 def columns(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
     """The columns of A with the largest top-k energy (sum of the k largest squares), each truncated to k."""
     pool = _column_pool(operator)
-    energies, energies_without_diagonal = np.empty(len(pool)), np.empty(len(pool))
-    for block in _blocks(pool, operator):
-        squares = operator.columns(pool[block]).astype(np.float64) ** 2
-        energies[block] = _top_sums(squares, cardinality)
-        squares[pool[block], np.arange(squares.shape[1])] = 0.0
-        energies_without_diagonal[block] = _top_sums(squares, max(1, cardinality - 1))
+    energies, energies_without_diagonal = _energies(operator, pool, cardinality)
     # On noise the diagonal hides what the columns share, so a few starts are chosen without it.
     by_energy = np.argsort(-energies, kind="stable")[:COLUMN_STARTS]
     by_rest = np.argsort(-energies_without_diagonal, kind="stable")[: COLUMN_STARTS // 2]
@@ -95,6 +90,20 @@ def columns(operator: Operator, cardinality: int, options: SolverOptions) -> lis
         if values.any():
             starts.append((f"column {j}", SparseVector(kept, values / np.linalg.norm(values))))
     return starts
+
+
+def _energies(operator: Operator, pool: Indices, cardinality: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Top-k energies of the columns, and top-(k - 1) energies off the diagonal."""
+    ready = operator.column_energies(pool, cardinality)
+    if ready is not None:
+        return ready
+    energies, energies_without_diagonal = np.empty(len(pool)), np.empty(len(pool))
+    for block in _blocks(pool, operator):
+        squares = operator.columns(pool[block]).astype(np.float64) ** 2
+        energies[block] = _top_sums(squares, cardinality)
+        squares[pool[block], np.arange(squares.shape[1])] = 0.0
+        energies_without_diagonal[block] = _top_sums(squares, max(1, cardinality - 1))
+    return energies, energies_without_diagonal
 
 
 def random(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:

@@ -55,11 +55,15 @@ def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bo
     indices, size = start.indices, len(start.indices)
     if nonnegative:  # projected power iterations keep the start's value or better
         return start, value_on_support(operator, start)
-    product = LinearOperator(
-        (size, size),
-        matvec=lambda v: operator.apply_support(indices, v.ravel())[indices].astype(float),
-        dtype=float,
-    )
+    if operator.transfers_cost:  # only the support's own rows are needed: k numbers come back instead of p
+        within = operator.restricted(indices)
+        product = LinearOperator((size, size), matvec=lambda v: within.apply(v.ravel()).astype(float), dtype=float)
+    else:
+        product = LinearOperator(
+            (size, size),
+            matvec=lambda v: operator.apply_support(indices, v.ravel())[indices].astype(float),
+            dtype=float,
+        )
     v0 = start.weights if start.weights.any() else np.ones(size)
     try:
         _, vectors = eigsh(product, k=1, which="LA", v0=v0, tol=1e-10, maxiter=300)

@@ -59,17 +59,29 @@ def swap(
     if cardinality > LARGEST_CARDINALITY:
         return SwapReport(vector, value, 0, limited=True)
     limited = False
-    columns = np.asarray(operator.columns(vector.indices), dtype=np.float64)
+    columns = _columns_of(operator, vector.indices)
     for done in range(max_swaps):
         outside, cut = _outside(operator, vector, columns)
         limited = limited or cut
-        found = _best_swap(operator, vector, value, outside, columns, nonnegative)
+        border = _border(operator, vector.indices, outside, columns)
+        found = _best_swap(operator, vector, value, outside, border, nonnegative)
         if found is None:
             return SwapReport(vector, value, done, limited)
         before, (vector, value) = vector.indices, found
-        columns = _exchanged(operator, columns, before, vector.indices)
+        columns = None if columns is None else _exchanged(operator, columns, before, vector.indices)
         progress.report(vector, value)
     return SwapReport(vector, value, max_swaps, limited=True)
+
+
+def _columns_of(operator: Operator, indices: Indices) -> Columns | None:
+    """A at the support's columns, kept through all swaps; None where p numbers a column are too many to fetch."""
+    return None if operator.transfers_cost else np.asarray(operator.columns(indices), dtype=np.float64)
+
+
+def _border(operator: Operator, inside: Indices, outside: Indices, columns: Columns | None) -> Columns:
+    """A_Sj for all j outside."""
+    rows = operator.cross(outside, inside) if columns is None else columns[outside]
+    return np.ascontiguousarray(rows.T)
 
 
 def _exchanged(operator: Operator, columns: Columns, before: Indices, after: Indices) -> Columns:
@@ -80,7 +92,7 @@ def _exchanged(operator: Operator, columns: Columns, before: Indices, after: Ind
     return np.ascontiguousarray(known[:, [position[int(index)] for index in after]])
 
 
-def _outside(operator: Operator, vector: SparseVector, columns: Columns) -> tuple[Indices, bool]:
+def _outside(operator: Operator, vector: SparseVector, columns: Columns | None) -> tuple[Indices, bool]:
     """The variables to try: all outside the support, or the most correlated ones when those are too many."""
     size, cardinality = operator.size, len(vector.indices)
     mask = np.ones(size, dtype=bool)
@@ -89,16 +101,18 @@ def _outside(operator: Operator, vector: SparseVector, columns: Columns) -> tupl
     affordable = max(64, int(WORK_LIMIT / max(cardinality, 32) ** 2 / 4))
     if outside.size <= affordable:
         return outside, False
-    product = (columns @ vector.weights)[outside]
+    if columns is None:
+        product = np.asarray(operator.apply_support(vector.indices, vector.weights), dtype=np.float64)[outside]
+    else:
+        product = (columns @ vector.weights)[outside]
     return outside[kernels.largest_magnitudes(np.ascontiguousarray(product), affordable)], True
 
 
 def _best_swap(
-    operator: Operator, vector: SparseVector, value: float, outside: Indices, columns: Columns, nonnegative: bool
+    operator: Operator, vector: SparseVector, value: float, outside: Indices, border: Columns, nonnegative: bool
 ) -> tuple[SparseVector, float] | None:
     """The best of the most promising swaps, or None if none of them raises the value."""
     inside = vector.indices
-    border = np.ascontiguousarray(columns[outside].T)  # A_Sj for all j outside
     scores = swap_scores(operator.submatrix(inside), border, operator.diagonal()[outside])
     least_gain = 1e-12 * abs(value) + 1e-300
     solved = next(count for limit, count in CANDIDATES_SOLVED.items() if len(inside) <= limit)

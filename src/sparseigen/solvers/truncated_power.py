@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sparseigen import kernels
 from sparseigen.operators.contract import Operator
 from sparseigen.results import StopReason
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SparseVector
@@ -138,7 +139,7 @@ def iterate(
     resolution = 4.0 * float(np.finfo(np.float32).eps) if operator.dtype == np.float32 else 0.0
     reason, iteration = StopReason.ITERATION_LIMIT, 0
     for iteration in range(1, options.max_iterations + 1):
-        length = float(np.linalg.norm(product.values))
+        length = kernels.length(product.values)
         if length == 0.0:  # A x = 0: the product leads nowhere else
             reason, iteration = StopReason.FIXED_POINT, iteration - 1
             break
@@ -194,7 +195,7 @@ def settle(operator: Operator, cardinality: int, run: Run, options: SolverOption
         history.append(value)
         options.progress.report(vector, value)
         step = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=options.nonnegative)
-        length = float(np.linalg.norm(step.values))
+        length = kernels.length(step.values)
         if length == 0.0 or np.array_equal(step.indices, vector.indices):
             reason = StopReason.FIXED_POINT
             break

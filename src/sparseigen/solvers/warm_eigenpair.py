@@ -106,13 +106,18 @@ class SupportBlock:
             self._remove(int(variable))
         entering = indices[self._place[indices] < 0]
         if entering.size:
-            columns = np.asarray(self.operator.columns(entering), dtype=np.float64)
+            if self.operator.transfers_cost:  # only what the block needs: the entering variables' rows within it
+                known = np.concatenate([self.order, entering])
+                columns = self.operator.cross(known, entering)
+                places = np.arange(len(known))
+            else:
+                columns = np.asarray(self.operator.columns(entering), dtype=np.float64)
+                places = np.concatenate([self.order, entering])
             for variable, column in zip(entering, columns.T, strict=True):
-                self._add(int(variable), column)
+                self._add(int(variable), column[places[: self.size]])
 
-    def _add(self, variable: int, column: NDArray[np.float64]) -> None:
+    def _add(self, variable: int, row: NDArray[np.float64]) -> None:
         size = self.size
-        row = column[self.order]
         self._buffer[size, :size] = row
         self._buffer[:size, size] = row
         self._buffer[size, size] = self.diagonal[variable]

@@ -33,6 +33,8 @@ to its neighbours."""
 PLAIN_STEPS = 2
 """Power steps from a distant point before its support is looked up or solved: most of them lead to a known one."""
 MAX_SWEEPS = 8
+BLOCK_RTOL, BLOCK_ITERATIONS = 1e-6, 200
+"""Where a block of runs ends: its supports are solved exactly and climbed from anyway."""
 
 
 def warm_path(
@@ -56,8 +58,27 @@ def warm_path(
     for cardinality in _anchors(cardinalities):
         found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
         climber.climb(cardinality, found.vector.indices, found.vector.weights)
+    for cardinality, vector in _from_block(climber.operator, cardinalities, options):
+        climber.climb(cardinality, vector.indices, vector.weights)
     climber.sweep()
     return [(vector, value - shift) for vector, value in climber.points()]
+
+
+def _from_block(
+    operator: Operator, cardinalities: Sequence[int], options: SolverOptions
+) -> list[tuple[int, SparseVector]]:
+    """Rough answers for all cardinalities from one block of runs, where the operator makes such blocks."""
+    if len(cardinalities) <= SHORT:
+        return []
+    runs = operator.truncated_power_block(
+        list(cardinalities),
+        rtol=max(options.rtol, BLOCK_RTOL),
+        atol=options.atol,
+        max_iterations=min(options.max_iterations, BLOCK_ITERATIONS),
+    )
+    if runs is None:
+        return []
+    return [(k, SparseVector(run.indices, run.weights)) for k, run in zip(cardinalities, runs, strict=True)]
 
 
 def _anchors(cardinalities: Sequence[int]) -> list[int]:

@@ -54,20 +54,29 @@ def test_bounded_step_equals_the_full_product(kind: str, share: float, dtype: ty
         lower, upper = twin.shadow_bounds(codes, scales, errors, norms, vector.astype(np.float64), slack)
         assert (lower <= np.abs(exact)).all()
         assert (np.abs(exact) <= upper).all()
-        indices, values, combined, read = twin.bounded_step(rows, lower, upper, vector, count)
         expected = twin.largest_magnitudes(exact, count)
-        np.testing.assert_array_equal(indices, expected)
-        np.testing.assert_allclose(values, exact[expected], rtol=0 if twin is not numpy_reference else 1e-5)
-        scale = float(np.abs(values).max() * np.linalg.norm(rows.astype(np.float64), axis=1).max()) * count
-        np.testing.assert_allclose(combined, values @ rows[indices], atol=scale * slack)
-        assert count <= read <= 400
+        smallest = float(np.abs(exact[expected]).min())
+        for guess in (0.0, 0.8 * smallest, smallest, 1.2 * smallest, np.inf):  # it decides the speed alone
+            indices, values, combined, read = twin.bounded_step(rows, lower, upper, vector, guess, count)
+            assert count <= read <= 400
+            product, kept, kept_values, kept_sum = twin.fused_step(rows, vector, guess, count)
+            np.testing.assert_array_equal(product, exact)
+            np.testing.assert_array_equal(indices, expected)
+            np.testing.assert_array_equal(kept, expected)
+            np.testing.assert_allclose(values, exact[expected], rtol=0 if twin is not numpy_reference else 1e-5)
+            np.testing.assert_array_equal(kept_values, exact[expected])
+            scale = float(np.abs(values).max() * np.linalg.norm(rows.astype(np.float64), axis=1).max()) * count
+            np.testing.assert_allclose(combined, values @ rows[indices], atol=scale * slack)
+            np.testing.assert_allclose(kept_sum, values @ rows[indices], atol=scale * slack)
 
 
+@pytest.mark.parametrize("short_row", [0, 1 << 60])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("kind", sorted(DATA))
 def test_screened_run_equals_the_plain_run(
-    kind: str, dtype: type, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    kind: str, dtype: type, short_row: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(screening, "SHORT_ROW", short_row)
     data = DATA[kind](rng, 60, 500).astype(dtype)
     runs: dict[str, tuple[Any, list[np.ndarray]]] = {}
     for name, limit in (("plain", 1 << 60), ("screened", 0)):
@@ -81,7 +90,7 @@ def test_screened_run_equals_the_plain_run(
     facts = screened[0].settings["screening"]
     assert facts["steps"]["shadow"] + facts["steps"]["running"] > 0
     assert 0.0 < facts["share_of_variables_read"] <= 1.0
-    assert facts["extra_bytes"] >= data.size
+    assert facts["extra_bytes"] >= data.size if short_row == 0 else facts["extra_bytes"] == 0
     np.testing.assert_array_equal(screened[0].support, plain[0].support)
     tolerance = 1e-10 if dtype is np.float64 else 1e-4
     for ours, reference in zip(screened[1], plain[1], strict=dtype is np.float64):
@@ -90,6 +99,7 @@ def test_screened_run_equals_the_plain_run(
 
 def test_structured_data_are_hardly_read(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screening, "SMALLEST_DATA", 0)
+    monkeypatch.setattr(screening, "SHORT_ROW", 0)
     result = sparse_eigenvector(covariance(spiked(rng, 100, 3000)), 20, start="max-variance", polish=None, rtol=1e-12)
     facts = result.settings["screening"]
     assert facts["steps"]["full"] <= 4
@@ -111,6 +121,7 @@ def test_repeated_solves_give_the_same_bits(rng: np.random.Generator, monkeypatc
 
 def test_screening_pauses_where_it_does_not_pay(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screening, "SMALLEST_DATA", 0)
+    monkeypatch.setattr(screening, "SHORT_ROW", 0)
     flat = np.sign(rng.standard_normal((40, 400)))  # all products of about one size: everything is ambiguous
     flat[0] *= 50.0  # one large sample makes the codes coarse
     result = sparse_eigenvector(

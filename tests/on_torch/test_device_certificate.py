@@ -1,0 +1,169 @@
+"""Bounds made where the data are: never below the optimum, and nothing large comes to the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sparseigen import cardinality_path, covariance, sparse_eigenvector, upper_bound
+from sparseigen.certificates.achieved import achieved_value
+from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.scaled_rows import scaled_row_bound
+from sparseigen.certificates.streamed_dual import streamed_dual_bound
+from sparseigen.certificates.streamed_path import certify_streamed_path
+from sparseigen.operators.torch_data import TorchData
+from sparseigen.problems.known import brute_force
+from sparseigen.solvers.interface import SparseVector
+
+BOUNDS = {"rows": scaled_row_bound, "dual": streamed_dual_bound}
+
+
+@pytest.fixture
+def nothing_formed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small problems are treated like large ones: no matrix and no factor on the host."""
+    monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_FETCHED", 2)
+    monkeypatch.setattr("sparseigen.operators.torch_data.LARGEST_MATERIALISED", 2)
+
+
+def made(seed: int, dtype: str, magnitude: float, options: dict[str, Any], components: int) -> tuple[TorchData, Any]:
+    """An operator on torch, deflated so often, and the exact matrix (to float64) that it stands for."""
+    import torch
+
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal((7, 9)) * rng.uniform(0.3, 3.0, 9) + rng.uniform(-5.0, 5.0, 9)
+    values = (values * magnitude).astype(dtype)
+    operator: Any = covariance(torch.tensor(values), **options)
+    exact = covariance(values.astype(np.float64), **options).to_dense() / magnitude**2  # type: ignore[arg-type]
+    if options.get("scale"):
+        exact *= magnitude**2
+    for _ in range(components):
+        x = np.where(rng.uniform(size=9) < 0.5, rng.standard_normal(9), 0.0) + np.eye(9)[0]
+        x /= np.linalg.norm(x)
+        operator = operator.deflated(x)
+        away = np.eye(9) - np.outer(x, x)
+        exact = away @ exact @ away
+    assert isinstance(operator, TorchData)
+    return operator, exact
+
+
+@pytest.mark.usefixtures("nothing_formed")
+@pytest.mark.parametrize("components", [0, 3])
+@pytest.mark.parametrize("options", [{}, {"scale": True}, {"center": False}], ids=str)
+@pytest.mark.parametrize("magnitude", [1e-12, 1e12])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bounds_hold_against_enumeration(
+    dtype: str, magnitude: float, options: dict[str, Any], components: int
+) -> None:
+    for seed in range(2):
+        operator, exact = made(seed, dtype, magnitude, options, components)
+        unit = 1.0 if options.get("scale") else magnitude**2
+        for k in (1, 2, 4, 9):
+            optimum = brute_force(exact, k)[0]
+            found = sparse_eigenvector(operator, k, certify=False)
+            vector = SparseVector(found.support, found.vector[found.support])
+            for name, bound in BOUNDS.items():
+                problem = BoundProblem(operator, k, vector, achieved=achieved_value(operator, vector))
+                assert problem.dense is None
+                value = problem.unscaled(bound(problem)) / unit
+                assert value >= optimum * (1.0 - 1e-13) - 1e-14 * np.trace(exact), (name, k, seed)
+                if name == "dual" and k == 9 and dtype == "float64":
+                    assert value == pytest.approx(optimum, rel=1e-6)
+            low = achieved_value(operator, vector) / unit
+            assert low <= optimum * (1.0 + 1e-13) + 1e-14 * np.trace(exact)
+
+
+@pytest.mark.parametrize("components", [0, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_entry_errors_cover_what_is_returned(dtype: str, components: int) -> None:
+    for seed in range(10):
+        operator, exact = made(seed, dtype, 1.0, {}, components)
+        room = np.sqrt(operator.entry_errors())
+        everything = np.arange(9)
+        slack = 1e-14 * np.abs(exact).max()  # the reference is itself rounded
+        assert (np.abs(operator.accurate_columns(everything) - exact) <= np.outer(room, room) + slack).all()
+        assert (np.abs(operator.diagonal() - np.diag(exact)) <= room**2 + slack).all()
+
+
+@pytest.mark.usefixtures("nothing_formed")
+def test_quadratic_form_is_as_close_as_it_says() -> None:
+    operator, exact = made(3, "float64", 1.0, {}, 1)
+    x = np.random.default_rng(0).standard_normal(9)
+    form, error = operator.quadratic_form(np.arange(9), x) or (0.0, 0.0)
+    room = (np.abs(x) @ np.sqrt(operator.entry_errors())) ** 2
+    assert abs(form - x @ exact @ x) <= error + room + 1e-13
+    assert error <= 1e-12 * max(form, 1.0)
+
+
+@pytest.mark.usefixtures("nothing_formed")
+def test_path_bounds_hold_against_enumeration() -> None:
+    operator, exact = made(1, "float32", 1.0, {}, 0)
+    ks = list(range(1, 10))
+    path = cardinality_path(operator, ks, certify=False)
+    vectors = [SparseVector(one.support, one.vector[one.support]) for one in path.results]
+    for k, certificate in zip(ks, certify_streamed_path(operator, ks, vectors), strict=True):
+        optimum = brute_force(exact, k)[0]
+        assert certificate.lower_bound <= optimum * (1.0 + 1e-12) <= certificate.upper_bound * (1.0 + 2e-12)
+        assert certificate.method != "none"
+
+
+class Transfers:
+    """Every tensor that is brought to the host, by its number of entries."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        import torch
+
+        self.sizes: list[int] = []
+        original = torch.Tensor.cpu
+
+        def counted(tensor: Any, *args: Any, **kwargs: Any) -> Any:
+            self.sizes.append(tensor.numel())
+            return original(tensor, *args, **kwargs)
+
+        monkeypatch.setattr(torch.Tensor, "cpu", counted)
+
+
+@pytest.fixture(scope="module")
+def wide() -> np.ndarray:
+    """More variables than any matrix is formed for."""
+    rng = np.random.default_rng(4)
+    data = rng.standard_normal((80, 4500)).astype(np.float32)
+    data[:, :30] += 1.5 * rng.standard_normal((80, 1)).astype(np.float32)
+    return data
+
+
+@pytest.mark.parametrize("call", ["solve", "path", "components", "cheap"])
+def test_neither_the_data_nor_the_matrix_come_to_the_host(
+    call: str, wide: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    operator: Any = covariance(torch.tensor(wide))
+    transfers = Transfers(monkeypatch)
+    if call == "solve":
+        results = [sparse_eigenvector(operator, 20)]
+    elif call == "path":
+        results = list(cardinality_path(operator, range(2, 40, 2)).results)
+    elif call == "components":
+        first = sparse_eigenvector(operator, 20, certify=False)
+        results = [sparse_eigenvector(operator.deflated(first.vector), 20)]
+    else:
+        assert np.isfinite(upper_bound(operator, 20, effort="cheap").upper_bound)
+        results = []
+    assert all(result.certificate is not None and np.isfinite(result.certificate.upper_bound) for result in results)
+    n_samples, size = wide.shape
+    assert transfers.sizes
+    assert max(transfers.sizes) < n_samples * size / 2
+    assert sum(transfers.sizes) < size**2
+
+
+def test_a_row_bound_that_would_take_too_long_is_not_offered(wide: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setitem(__import__("sparseigen.operators.torch_rows", fromlist=["x"]).MOST_OPERATIONS, "cpu", 1e6)
+    operator = covariance(torch.tensor(wide))
+    assert operator.scaled_gershgorin(20, np.ones(4500), 3) is None
+    certificate = sparse_eigenvector(operator, 20, start="max-variance", polish="solve").certificate
+    assert certificate is not None
+    assert certificate.method in {"closed-form dual", "trace"}
