@@ -6,11 +6,12 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test test-torch lint bench bench-pca bench-certificates bench-graphs bench-scale clean
+.PHONY: help demo test test-torch test-browser pictures lint bench bench-pca bench-certificates bench-graphs bench-scale clean
 help:
-	@echo "make demo   sparse components of the embedded PitProps data, as a table"
+	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
 	@echo "make test-torch  the tests of the GPU path, on a pinned CPU build of torch"
+	@echo "make test-browser  the report pages in a real browser (installs Debian's chromium where there is none)"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
@@ -27,7 +28,8 @@ $(VENV)/.ready: $(BIN)/python $(CORE)
 	touch $@
 
 demo: $(VENV)/.ready
-	$(BIN)/sparseigen demo
+	mkdir -p build
+	$(BIN)/sparseigen demo --report build/demo.html
 
 test: $(VENV)/.ready
 	$(TEST_ENV) $(BIN)/python -m pytest -n 2 --dist worksteal tests src/sparseigen
@@ -39,6 +41,19 @@ TRITON ?= triton==3.9.0
 test-torch: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)" "$(TRITON)"
 	$(TEST_ENV) OMP_NUM_THREADS=1 SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal tests/on_torch
+
+# The pages in a real browser. `make test` skips these where there is none; here a skip is a failure.
+PLAYWRIGHT ?= playwright>=1.45
+test-browser: $(VENV)/.ready
+	tools/install-browser
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(PLAYWRIGHT)"
+	$(TEST_ENV) SPARSEIGEN_BROWSER_REQUIRED=1 $(BIN)/python -m pytest tests/browser
+
+# The pictures of reports in docs/images, photographed from real data.
+pictures: $(VENV)/.ready
+	tools/install-browser
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(PLAYWRIGHT)"
+	$(BIN)/python docs/report_pictures.py
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

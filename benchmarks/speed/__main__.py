@@ -5,6 +5,7 @@ import warnings
 
 from benchmarks.speed.bandwidth import show_bandwidth
 from benchmarks.speed.iterations import show_iterations
+from benchmarks.speed.path import show_path
 from benchmarks.speed.screening import show_screening
 from benchmarks.speed.sparse import show_sparse
 from benchmarks.speed.startup import show_startup
@@ -17,6 +18,7 @@ TABLES = {
     "iterations": show_iterations,
     "screening": show_screening,
     "sparse": show_sparse,
+    "path": show_path,
 }
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sparseigen import datasets
+    from sparseigen import datasets, report
     from sparseigen.certificates.bounds import upper_bound
     from sparseigen.certificates.recovery import recovery_check, restricted_norm
     from sparseigen.config import show_config
@@ -57,6 +57,7 @@ _HOME = {
     "read_graph": "sparseigen.graphs",
     "recovery_check": "sparseigen.certificates.recovery",
     "refine_components": "sparseigen.estimators.joint",
+    "report": "sparseigen.report",
     "restricted_norm": "sparseigen.certificates.recovery",
     "selection_stability": "sparseigen.estimators.stability",
     "show_config": "sparseigen.config",
@@ -91,6 +92,7 @@ __all__ = [
     "read_graph",
     "recovery_check",
     "refine_components",
+    "report",
     "restricted_norm",
     "selection_stability",
     "show_config",

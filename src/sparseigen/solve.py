@@ -132,7 +132,7 @@ def sparse_eigenvector(
     searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
-    progress = Progress(problem.size, _spreading(on_iteration, allowed, operator.size), lambda value: value / unit)
+    progress = Progress(problem.size, spreading(on_iteration, allowed, operator.size), lambda value: value / unit)
     options = SolverOptions(
         start=_check_start(start, operator.size, allowed),
         polish=check_choice(polish, POLISHES, "polish"),
@@ -203,7 +203,8 @@ def sparse_eigenvector_block(
         extra=check_method_options(method_options, spec.parameters, method),
     )
     if check_flag(certify, "certify"):
-        raise OptionError("certify=True: a block of components found at once has no bound; use certify=False.")
+        msg = "certify=True: a block of components found at once has no bound; use certify=False."
+        raise OptionError(msg)
     began = time.perf_counter()
     outcomes = spec.solve_block(operator, cardinalities, options)
     seconds = time.perf_counter() - began
@@ -312,11 +313,12 @@ def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
         return vector
     within = vector[allowed]
     if not within.any():
-        raise OptionError("start is zero on all candidates; give a start with weight on them, or start='auto'.")
+        msg = "start is zero on all candidates; give a start with weight on them, or start='auto'."
+        raise OptionError(msg)
     return within
 
 
-def _spreading(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
+def spreading(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
     """The caller's callback, seeing vectors of full length even when the search runs over candidates."""
     if on_iteration is None or allowed is None:
         return on_iteration

@@ -53,6 +53,7 @@ PUBLIC_NAMES = {
     "read_graph",
     "recovery_check",
     "refine_components",
+    "report",
     "restricted_norm",
     "selection_stability",
     "show_config",

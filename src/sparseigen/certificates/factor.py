@@ -11,6 +11,8 @@ from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
 
 LARGEST_WORK = 1.5e9
 """Multiplications the factorisation and its check may cost."""
+SMALL = 48
+"""Up to this size the factorisation runs without LAPACK."""
 RANK_TOLERANCE = 1e-13
 """Pivots below this share of the largest diagonal entry count as zero; what they carry goes into ``rest``."""
 
@@ -38,22 +40,46 @@ def factorise(problem: BoundProblem) -> Factor | None:
 
 
 def _pivoted_cholesky(matrix: Numbers, cardinality: int, margin: float) -> Factor | None:
-    from scipy.linalg.lapack import dpstrf
-
     size = len(matrix)
     if size**3 / 3.0 > LARGEST_WORK:
         return None
     largest = max(float(matrix.diagonal().max()), TINY)
-    packed, pivots, rank, _ = dpstrf(matrix, tol=RANK_TOLERANCE * size * largest, lower=1)
+    rows = (_small_factor if size <= SMALL else _lapack_factor)(matrix, RANK_TOLERANCE * size * largest)
+    rank = rows.shape[1]
     if rank == 0 or float(size) ** 2 * rank > LARGEST_WORK:
         return None
-    rows = np.empty((size, rank))
-    rows[pivots - 1] = np.tril(packed)[:, :rank]
     rest = matrix - rows @ rows.T
     # |computed - exact| of the difference: r-term sums of products at most |f_i| |f_j|, and one subtraction.
     lengths = np.einsum("ij,ij->i", rows, rows)
     rounding = 2.0 * gamma(rank + 4) * (sum_of_largest(lengths, cardinality) + cardinality * largest)
     return Factor(rows, _row_norm(rest, cardinality) + rounding + margin + TINY)
+
+
+def _lapack_factor(matrix: Numbers, tolerance: float) -> Numbers:
+    from scipy.linalg.lapack import dpstrf
+
+    packed, pivots, rank, _ = dpstrf(matrix, tol=tolerance, lower=1)
+    rows = np.empty((len(matrix), rank))
+    rows[pivots - 1] = np.tril(packed)[:, :rank]
+    return rows
+
+
+def _small_factor(matrix: Numbers, tolerance: float) -> Numbers:
+    """The same without scipy.linalg, whose import would cost more than the whole solve of a small matrix."""
+    rows = np.zeros_like(matrix)
+    left = matrix.diagonal().copy()
+    for rank in range(len(matrix)):
+        pivot = int(left.argmax())
+        if not left[pivot] > tolerance:
+            return np.ascontiguousarray(rows[:, :rank])
+        column = matrix[:, pivot] - rows[:, :rank] @ rows[pivot, :rank]
+        column *= left > 0.0  # rows that are done have nothing left; rounding must not give it back
+        rows[:, rank] = column / np.sqrt(left[pivot])
+        rows[pivot, rank] = np.sqrt(left[pivot])
+        left -= rows[:, rank] ** 2
+        left[pivot] = 0.0
+        np.maximum(left, 0.0, out=left)
+    return rows
 
 
 def _row_norm(matrix: Numbers, cardinality: int) -> float:

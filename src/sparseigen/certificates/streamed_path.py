@@ -20,10 +20,10 @@ from sparseigen.operators.contract import Indices, Operator
 from sparseigen.results import Certificate
 from sparseigen.solvers.interface import SparseVector
 
-DUAL_ANCHORS = 16
+DUAL_ANCHORS = 8
 DUAL_TRIALS = 3
 """Penalties tried at each: a neighbour's points prove nearly as much, so a long search does not pay."""
-ROW_ANCHORS = 4
+ROW_ANCHORS = 3
 
 
 def certify_streamed_path(

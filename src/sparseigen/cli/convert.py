@@ -22,7 +22,7 @@ def convert(
 ) -> None:
     """Turn a table into a .npy file in rows, which is read at the speed of the disk.
 
-    Memory stays small whatever the size of the table. The target appears only when it is complete.
+    Memory stays small for tables stored by rows. The target appears only when it is complete.
 
     Example: sparseigen convert cells.h5ad cells.npy --dtype float32
     """

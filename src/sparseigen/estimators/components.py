@@ -65,7 +65,8 @@ def sparse_components(
     check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")
     wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(cardinalities)]
     if not wanted:
-        raise OptionError("cardinalities is empty; give the number of non-zeros of each component, for example [5, 5].")
+        msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
+        raise OptionError(msg)
     if deflation == BLOCK:
         return sparse_eigenvector_block(operator, wanted, method=method, **options)
     deflate = DEFLATIONS[deflation]

@@ -12,7 +12,7 @@ import numpy as np
 from sparseigen.certificates import certify as certify_value
 from sparseigen.certificates.along_path import FEWEST_POINTS, certify_path, shares_certificates
 from sparseigen.certificates.streamed_path import certify_streamed_path
-from sparseigen.errors import OptionError
+from sparseigen.errors import OptionError, SolveInterrupted
 from sparseigen.inputs.arguments import (
     check_candidates,
     check_cardinality,
@@ -25,9 +25,9 @@ from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.results.path import SparsePath
-from sparseigen.solve import sparse_eigenvector
+from sparseigen.solve import sparse_eigenvector, spreading
 from sparseigen.solvers import SolverOptions, check_definite, check_solver
-from sparseigen.solvers.interface import Progress, SparseVector
+from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.path_greedy import greedy_path
 from sparseigen.solvers.spectrum import leading_eigenvector
 from sparseigen.solvers.warm_path import warm_path
@@ -45,6 +45,7 @@ def cardinality_path(
     candidates: Any = None,
     max_iterations: int = 1000,
     rng: Any = None,
+    on_iteration: OnIteration | None = None,
     method_options: Mapping[str, Any] | None = None,
 ) -> SparsePath:
     """Find the best sparse vector for many cardinalities at once.
@@ -62,13 +63,18 @@ def cardinality_path(
         Prove a bound for every point. Long paths share the expensive part of their bounds between points; for
         one k `upper_bound` proves more. A bound for a larger k also holds for a smaller one, so bounds never rise
         as k falls.
-    nonnegative, candidates, max_iterations, rng, method_options
+    nonnegative, candidates, max_iterations, rng, on_iteration, method_options
         As in `sparse_eigenvector`.
 
     Returns
     -------
     SparsePath
         Values never fall with k: a point that came out below the one before it takes that one's vector.
+
+    Raises
+    ------
+    SolveInterrupted
+        On Ctrl-C; its ``result`` is the path over the cardinalities reached until then, uncertified, or None.
 
     References
     ----------
@@ -97,19 +103,47 @@ def cardinality_path(
         SolverOptions(
             max_iterations=check_count(max_iterations, "max_iterations"),
             rng=check_rng(rng),
-            progress=Progress(problem.size),
+            progress=Progress(problem.size, spreading(on_iteration, allowed, operator.size)),
             extra=check_method_options(method_options, spec.parameters, method),
         ),
     )
+    certify = check_flag(certify, "certify")
+    search = _one_by_one if nonnegative else PATHS.get(method, _one_by_one)
     began = time.perf_counter()
-    points = _never_falling(PATHS.get(method, _one_by_one)(request) if not nonnegative else _one_by_one(request))
+    try:
+        points = search(request)
+    except KeyboardInterrupt as stop:
+        reached = getattr(stop, "result", None) or {}
+        seconds = time.perf_counter() - began
+        found = [(k, reached[k]) for k in wanted if k in reached]
+        raise SolveInterrupted(_path(request, operator, allowed, found, seconds) if found else None) from None
     seconds = time.perf_counter() - began
-    results = [_result(request, operator, allowed, k, point, seconds) for k, point in zip(wanted, points, strict=True)]
-    if check_flag(certify, "certify"):
-        results = _certified(problem, results, points)
-    leading = leading_eigenvector(problem)
-    dense_optimum = max(float(leading @ problem.apply(leading)), results[-1].value)
-    return SparsePath(tuple(results), problem.trace(), dense_optimum, seconds)
+    path = _path(request, operator, allowed, list(zip(wanted, points, strict=True)), seconds)
+    if not certify:
+        return path
+    try:
+        return replace(path, results=tuple(_certified(problem, list(path.results), _never_falling(points))))
+    except KeyboardInterrupt:  # the answer is there; only its proofs are not
+        raise SolveInterrupted(path) from None
+
+
+def _path(
+    request: PathRequest,
+    operator: Operator,
+    allowed: Indices | None,
+    found: Sequence[tuple[int, Point]],
+    seconds: float,
+) -> SparsePath:
+    """The path over the cardinalities found, uncertified; fewer than asked for were interrupted."""
+    points = _never_falling([point for _, point in found])
+    results = [
+        _result(request, operator, allowed, k, point, seconds) for (k, _), point in zip(found, points, strict=True)
+    ]
+    if len(found) < len(request.cardinalities):
+        results = [replace(result, stop_reason=StopReason.INTERRUPTED) for result in results]
+    leading = leading_eigenvector(request.problem)
+    dense_optimum = max(float(leading @ request.problem.apply(leading)), results[-1].value)
+    return SparsePath(tuple(results), request.problem.trace(), dense_optimum, seconds)
 
 
 @dataclass(frozen=True)
@@ -136,18 +170,22 @@ def _greedy(request: PathRequest) -> list[Point]:
 
 def _one_by_one(request: PathRequest) -> list[Point]:
     """Each k on its own, by `sparse_eigenvector`."""
-    points = []
+    points: list[Point] = []
     for cardinality in request.cardinalities:
-        result = sparse_eigenvector(
-            request.problem,
-            cardinality,
-            method=request.method,
-            nonnegative=request.nonnegative,
-            max_iterations=request.options.max_iterations,
-            certify=False,
-            rng=request.options.rng,
-            method_options=request.options.extra,
-        )
+        try:
+            result = sparse_eigenvector(
+                request.problem,
+                cardinality,
+                method=request.method,
+                nonnegative=request.nonnegative,
+                max_iterations=request.options.max_iterations,
+                certify=False,
+                rng=request.options.rng,
+                on_iteration=request.options.progress.on_iteration,
+                method_options=request.options.extra,
+            )
+        except KeyboardInterrupt:
+            raise SolveInterrupted(dict(zip(request.cardinalities, points, strict=False))) from None
         points.append((SparseVector(result.support, result.vector[result.support]), result.value))
     return points
 
@@ -159,7 +197,8 @@ PATHS = {"tpower": _warm, "pathspca": _greedy}
 def _check_cardinalities(cardinalities: Iterable[int], size: int, *, of: str) -> list[int]:
     wanted = sorted({check_cardinality(k, size, what="cardinalities", of=of) for k in cardinalities})
     if not wanted:
-        raise OptionError("cardinalities is empty; give at least one, for example range(1, 21).")
+        msg = "cardinalities is empty; give at least one, for example range(1, 21)."
+        raise OptionError(msg)
     return wanted
 
 

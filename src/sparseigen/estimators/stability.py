@@ -114,7 +114,8 @@ def selection_stability(
     count, resamples = check_count(n_components, "n_components"), check_count(n_resamples, "n_resamples")
     cardinalities = check_sparsity(cardinality, size, count).cardinalities
     if cardinalities is None:
-        raise OptionError("cardinality='auto' would choose anew for every resample; give a number, fraction or list.")
+        msg = "cardinality='auto' would choose anew for every resample; give a number, fraction or list."
+        raise OptionError(msg)
     drawn = round(share * n_samples)
     if not 2 <= drawn <= n_samples:
         message = f"share={share!r} of {n_samples} samples is {drawn}; it must leave between 2 and {n_samples}."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.errors import CardinalityError, OptionError
+from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted
 from sparseigen.graphs import facts as graph_facts
 from sparseigen.graphs import shards as on_shard
 from sparseigen.graphs.bounds import UpperBounds
@@ -137,7 +137,10 @@ class ClusterTask:
         fixed = core.facts.graph.no_flags()
         fixed[np.searchsorted(core.vertices, self.required)] = 1
         problem = Problem(core.facts, fixed, "auto", self.settings["polish"], self.settings["rng"])
-        outcomes = solve_tpower(problem, ks)
+        try:
+            outcomes = solve_tpower(problem, ks)
+        except SolveInterrupted:  # what it holds is in the core's numbers, and the cluster is not asked any more
+            raise SolveInterrupted(None) from None
         return {k: replace(one, vertices=core.vertices[one.vertices]) for k, one in outcomes.items()}
 
     def _plain(self, shards: list[Any], found: list[Extremes], ks: list[int]) -> dict[int, Outcome]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.errors import CardinalityError, OptionError, one_of
+from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, one_of
 from sparseigen.graphs.bounds import UpperBounds
 from sparseigen.graphs.cluster import ClusterGraph
 from sparseigen.graphs.cluster_task import ClusterTask
@@ -23,7 +23,7 @@ from sparseigen.inputs.arguments import check_cardinality, check_choice, check_c
 from sparseigen.inputs.edge_partitions import is_partitioned
 from sparseigen.inputs.graphs import Graph, as_path, check_graph, is_text, vertices_of
 from sparseigen.kernels.graph import Integers
-from sparseigen.results import DenseSubgraphResult, DensityCurve
+from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
 
 
 def densest_k_subgraph(
@@ -99,7 +99,10 @@ def densest_k_subgraph(
     """
     settings = _check_settings(method, start, polish, directed, self_loops, certify, rng)
     task = _task(graph, must_include, candidates, settings)
-    return task.solve([task.check_k(k)]).results[0]
+    try:
+        return task.solve([task.check_k(k)]).results[0]
+    except SolveInterrupted as stop:
+        raise SolveInterrupted(_first(stop)) from None
 
 
 def density_curve(
@@ -137,7 +140,8 @@ def density_curve(
     task = _task(graph, must_include, candidates, settings)
     wanted = [task.check_k(k) for k in ks]
     if not wanted:
-        raise OptionError("ks is empty; give at least one number of vertices.")
+        msg = "ks is empty; give at least one number of vertices."
+        raise OptionError(msg)
     return task.solve(wanted)
 
 
@@ -180,9 +184,17 @@ def disjoint_dense_subgraphs(
         raise CardinalityError(message)
     results = []
     for _ in range(count):
-        results.append(task.solve([k]).results[0])
+        try:
+            results.append(task.solve([k]).results[0])
+        except SolveInterrupted as stop:
+            raise SolveInterrupted(_first(stop), tuple(results)) from None
         task = task.without(results[-1])
     return results
+
+
+def _first(stop: SolveInterrupted) -> DenseSubgraphResult | None:
+    """The only point of an interrupted curve of one."""
+    return stop.result.results[0] if isinstance(stop.result, DensityCurve) else None
 
 
 def _check_settings(
@@ -263,16 +275,28 @@ class _Task:
         if not is_text(start):
             start = np.searchsorted(self.allowed, np.intersect1d(start, self.allowed)).astype(np.int64)
         problem = Problem(facts, fixed, start, self.settings["polish"], self.settings["rng"], choice)
-        outcomes = METHODS[self.settings["method"]](problem, ks)
+        try:
+            outcomes = METHODS[self.settings["method"]](problem, ks)
+        except KeyboardInterrupt as stop:
+            reached = getattr(stop, "result", None) or {}
+            seconds = time.perf_counter() - began
+            found = [self._interrupted(graph, k, reached[k], seconds) for k in ks if k in reached]
+            raise SolveInterrupted(DensityCurve(tuple(found), seconds) if found else None) from None
         seconds = time.perf_counter() - began
         results = {k: self._result(graph, k, outcomes[k], seconds) for k in set(ks)}
         if self.settings["certify"]:
-            bounds = UpperBounds(facts)
-            results = {
-                k: replace(result, certificate=bounds.certificate(k, outcomes[k].value))
-                for k, result in results.items()
-            }
+            try:
+                bounds = UpperBounds(facts)
+                results = {
+                    k: replace(result, certificate=bounds.certificate(k, outcomes[k].value))
+                    for k, result in results.items()
+                }
+            except KeyboardInterrupt:  # the answer is there; only its proofs are not
+                raise SolveInterrupted(DensityCurve(tuple(results[k] for k in ks), seconds)) from None
         return DensityCurve(tuple(results[k] for k in ks), time.perf_counter() - began)
+
+    def _interrupted(self, graph: IntegerGraph, k: int, outcome: Outcome, seconds: float) -> DenseSubgraphResult:
+        return replace(self._result(graph, k, outcome, seconds), stop_reason=StopReason.INTERRUPTED)
 
     def _result(self, graph: IntegerGraph, k: int, outcome: Outcome, seconds: float) -> DenseSubgraphResult:
         vertices = self.allowed[outcome.vertices]

@@ -12,22 +12,29 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.errors import GraphFileError, OptionError, one_of
+from sparseigen.errors import GraphFileError, InputError, OptionError, one_of
 from sparseigen.graphs.cluster import HOME_ARCS, ClusterGraph
+from sparseigen.graphs.edge_text import EdgeLayout, edge_layout, read_labelled
 from sparseigen.graphs.webgraph import OnProgress, read_webgraph
 from sparseigen.inputs.arguments import check_count
+from sparseigen.inputs.binary_tables import check_archive
 from sparseigen.inputs.cluster import Cluster
+from sparseigen.inputs.columns import damaged
 from sparseigen.inputs.edge_partitions import edge_partitions, is_partitioned
 from sparseigen.inputs.graphs import Graph, as_path, check_graph, graph_from_edges, graph_from_matrix
+from sparseigen.inputs.memory import check_fits
 from sparseigen.inputs.optional import require
 
 BLOCK = 1 << 24
 """Bytes of text parsed at a time."""
+VERTEX_BYTES = 64
+"""Bytes that a vertex costs a search at least, for refusing graphs that cannot fit."""
 
 
 def read_graph(
     path: Any,
     *,
+    weight: str | None = None,
     on_progress: OnProgress | None = None,
     client: Any = None,
     columns: Sequence[str] | None = None,
@@ -36,10 +43,10 @@ def read_graph(
 ) -> Graph | ClusterGraph:
     r"""Read a graph from a file, direction kept; the format follows from the name.
 
-    ``.txt .tsv .csv .edges .el`` (also ``.gz``): edge lists, two or three columns, lines starting with # or % are
-    comments (SNAP style); ``.mtx``: Matrix Market; ``.npz``: scipy's, or arrays src, dst (weight, num_nodes);
-    ``.parquet .arrow .feather``: edge tables; ``.graphml``: through networkx; ``.graph`` with ``.properties``: LAW's
-    WebGraph.
+    ``.txt .tsv .csv .edges .el`` (also ``.gz``): edge lists, two or three columns, with or without a header line,
+    vertices numbers or names; lines starting with # or % are comments (SNAP style); ``.mtx``: Matrix Market; ``.npz``:
+    scipy's, or arrays src, dst (weight, num_nodes); ``.parquet .arrow .feather``: edge tables; ``.graphml``: through
+    networkx; ``.graph`` with ``.properties``: LAW's WebGraph.
 
     Edges in partitions stay in partitions and are worked on by Dask: a folder or pattern of parquet files
     (``"edges/*.parquet"``), a list of such files, a dask dataframe, or a list of delayed objects or callables that
@@ -50,6 +57,8 @@ def read_graph(
     ----------
     path : str or path, or edges in partitions
         The file or files.
+    weight : str, optional
+        The column with the weights, for an edge list with a header and more than three columns.
     on_progress : callable, optional
         Called as ``on_progress(done, total)`` while a large file is read (bytes of text, or nodes).
     client : dask.distributed.Client, optional
@@ -82,6 +91,9 @@ def read_graph(
     Graph(3 vertices, 3 arcs, edge list)
     """
     if client is not None or is_partitioned(path):
+        if weight is not None:
+            message = f"weight={weight!r} is for edge lists in text; name the columns of partitions by columns=."
+            raise OptionError(message)
         if columns is not None and len(columns) not in (2, 3):
             message = f"columns={columns!r} must name two columns (the ends of an edge), or three with the weight."
             raise OptionError(message)
@@ -96,10 +108,10 @@ def read_graph(
     if given:
         message = f"{one_of(given)} is for edges in partitions (a folder, pattern or list); path={path!r} is one file."
         raise OptionError(message)
-    return read_file(path, on_progress)
+    return read_file(path, on_progress, weight)
 
 
-def read_file(path: Any, on_progress: OnProgress | None = None) -> Graph:
+def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | None = None) -> Graph:
     """Read a graph from one file into memory."""
     file = as_path(path)
     if file is None:
@@ -113,14 +125,28 @@ def read_file(path: Any, on_progress: OnProgress | None = None) -> Graph:
     if not file.is_file():
         message = f"{file} does not exist. Check the path."
         raise GraphFileError(message)
-    return READERS[suffix](file, on_progress)
+    if suffix in TEXT:
+        return _read_text(file, on_progress, weight)
+    if weight is not None:
+        message = f"weight={weight!r} is for edge lists ({one_of(TEXT)}); {file.name} has weights of its own."
+        raise GraphFileError(message)
+    with damaged(file.name, suffix, GraphFileError):
+        return READERS[suffix](file, on_progress)
 
 
-def _read_text(path: Path, on_progress: OnProgress | None) -> Graph:
+def _read_text(path: Path, on_progress: OnProgress | None, weight: str | None = None) -> Graph:
+    layout = edge_layout(path, weight)
+    with damaged(path.name, "an edge list", GraphFileError):
+        if layout is not None and layout.labelled:
+            return read_labelled(path, layout)
+        return _read_numbers(path, on_progress, layout)
+
+
+def _read_numbers(path: Path, on_progress: OnProgress | None, layout: EdgeLayout | None) -> Graph:
     parts: list[list[NDArray[Any]]] = [[], [], []]
     directed: bool | None = None
     widths: set[int] = set()
-    for comments, block in _parsed_blocks(path, on_progress):
+    for comments, block in _parsed_blocks(path, on_progress, layout):
         if "undirected" in comments:
             directed = False
         elif "directed graph" in comments:
@@ -149,8 +175,13 @@ def _compact(numbers: NDArray[np.float64], path: Path) -> NDArray[Any]:
     return numbers.astype(np.int32 if float(np.abs(numbers).max()) < 2.0**31 else np.int64)
 
 
-def _parsed_blocks(path: Path, on_progress: OnProgress | None) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Comments (lower case) and numbers of the file, a block of whole lines at a time."""
+def _parsed_blocks(
+    path: Path, on_progress: OnProgress | None, layout: EdgeLayout | None
+) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Comments (lower case) and numbers of the file, a block of whole lines at a time; a header is skipped."""
+    columns = None
+    if layout is not None:
+        columns = [*layout.ends, *([] if layout.weight is None else [layout.weight])]
     total = path.stat().st_size
     with path.open("rb") as raw:
         stream: Any = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
@@ -160,7 +191,8 @@ def _parsed_blocks(path: Path, on_progress: OnProgress | None) -> Iterator[tuple
             lines = rest + text
             cut = len(lines) if not text else lines.rfind(b"\n") + 1
             rest = lines[cut:]
-            yield _parse(lines[:cut], path, number)
+            headed = number == 0 and layout is not None and layout.names is not None
+            yield _parse(lines[:cut], path, number, columns, headed=headed)
             number += 1
             if on_progress is not None:
                 on_progress(raw.tell(), total)
@@ -176,7 +208,9 @@ def _next_text(stream: BinaryIO, path: Path) -> bytes:
         raise GraphFileError(message) from error
 
 
-def _parse(lines: bytes, path: Path, block: int) -> tuple[str, NDArray[np.float64]]:
+def _parse(
+    lines: bytes, path: Path, block: int, columns: list[int] | None, *, headed: bool
+) -> tuple[str, NDArray[np.float64]]:
     comments = ""
     if b"#" in lines or b"%" in lines:
         kept = []
@@ -186,11 +220,14 @@ def _parse(lines: bytes, path: Path, block: int) -> tuple[str, NDArray[np.float6
             else:
                 kept.append(line)
         lines = b"\n".join(kept)
-    lines = lines.replace(b",", b" ").strip()
+    lines = lines.strip()
+    if headed:
+        lines = lines.partition(b"\n")[2]
+    lines = lines.replace(b",", b" ").replace(b";", b" ").strip()
     if not lines:
         return comments, np.zeros((0, 2))
     try:
-        numbers = np.loadtxt(io.BytesIO(lines), ndmin=2)
+        numbers = np.loadtxt(io.BytesIO(lines), ndmin=2, usecols=columns)
     except ValueError as error:
         message = f"{path}, block {block}: {error}. Vertices must be whole numbers; read text labels with pandas."
         raise GraphFileError(message) from error
@@ -201,7 +238,11 @@ def _read_matrix_market(path: Path, on_progress: OnProgress | None) -> Graph:
     import scipy.io
 
     try:
+        rows, columns, entries, *_ = scipy.io.mminfo(path)
+        check_fits(VERTEX_BYTES * max(int(rows), int(columns)) + 16 * int(entries), path.name)
         matrix = scipy.io.mmread(path, spmatrix=False)
+    except InputError:
+        raise
     except ValueError as error:
         message = f"{path}: {error}. Check that it is a Matrix Market coordinate file."
         raise GraphFileError(message) from error
@@ -211,6 +252,7 @@ def _read_matrix_market(path: Path, on_progress: OnProgress | None) -> Graph:
 
 
 def _read_npz(path: Path, on_progress: OnProgress | None) -> Graph:
+    check_archive(path)
     with np.load(path, allow_pickle=False) as archive:
         names = set(archive.files)
         if {"src", "dst"} <= names:
@@ -224,6 +266,7 @@ def _read_npz(path: Path, on_progress: OnProgress | None) -> Graph:
 def _from_arrays(archive: Any, names: set[str]) -> Graph:
     source, target = archive["src"].astype(np.int32), archive["dst"].astype(np.int32)
     size = int(archive["num_nodes"]) if "num_nodes" in names else int(max(source.max(), target.max())) + 1
+    check_fits(VERTEX_BYTES * size, f"a graph of {size} vertices")
     weight = archive["weight"] if "weight" in names else np.ones(len(source), dtype=np.int8)
     graph = graph_from_matrix(sp.coo_array((weight, (source, target)), shape=(size, size)).tocsr())
     graph.notes["format"] = "npz"
@@ -260,3 +303,6 @@ READERS: dict[str, Callable[[Path, OnProgress | None], Graph]] = {
     ".graph": read_webgraph,
 }
 """File name suffix -> reader."""
+
+TEXT = tuple(suffix for suffix, reader in READERS.items() if reader is _read_text)
+"""Endings of edge lists as text."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sparseigen.errors import SolveInterrupted
 from sparseigen.graphs.facts import GraphFacts
 from sparseigen.graphs.greedy import feige_set, peel_order, ravi_order
 from sparseigen.graphs.model import IntegerGraph
@@ -111,17 +112,21 @@ def _search_all(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     searcher = Searcher(problem.facts, problem.fixed, problem.polish, problem.rng)
     best: dict[int, Candidate] = {}
     ascending = sorted(set(ks))
-    for count in ascending:
-        best[count] = searcher.search(count, [])
-    for sequence in (ascending, ascending[::-1]):
-        for previous, count in pairwise(sequence):
-            best[count] = searcher.improve(best[count], count, [best[previous].chosen.vertices])
+    settings: dict[str, Any] = {"start": "auto", "searched_vertices": searcher.graph.size}
+    try:
+        for count in ascending:
+            best[count] = searcher.search(count, [])
+        for sequence in (ascending, ascending[::-1]):
+            for previous, count in pairwise(sequence):
+                best[count] = searcher.improve(best[count], count, [best[previous].chosen.vertices])
+    except KeyboardInterrupt:
+        reached = {count: _best_outcome(problem.graph, [], searcher, [one], settings) for count, one in best.items()}
+        raise SolveInterrupted(reached) from None
     # Of a graph of which only a core is at hand, whoever holds the rest runs plain Algorithm 2.
     needs_plain = problem.facts.is_whole and searcher.graph is not problem.graph
     plain = dict(solve_tpower(_plain(problem), ascending)) if needs_plain else {}
     outcomes = {}
     for count in ascending:
-        settings: dict[str, Any] = {"start": "auto", "searched_vertices": searcher.graph.size}
         outcome = _best_outcome(problem.graph, [], searcher, [best[count]], settings)
         if count in plain and plain[count].value > outcome.value:
             # The searched part is a core; plain Algorithm 2 on the whole graph is the floor nothing falls below.

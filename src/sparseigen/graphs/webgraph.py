@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from sparseigen.errors import GraphFileError, one_of
 from sparseigen.inputs.graphs import Graph
+from sparseigen.inputs.memory import check_fits
 from sparseigen.kernels.graph import decode_webgraph
 from sparseigen.kernels.webgraph_reference import DELTA, GAMMA, UNARY, ZETA, WebGraphFormat
 
@@ -30,6 +31,10 @@ def read_webgraph(path: Path, on_progress: OnProgress | None = None) -> Graph:
     """The directed graph in a BV stream; memory is the graph's plus the compressed file's."""
     form = _read_properties(path.with_suffix(".properties"))
     stream = path.with_suffix(".graph")
+    if form.nodes < 1 or form.arcs < 0:
+        message = f"{stream}: the properties say {form.nodes} nodes and {form.arcs} arcs. Download the file again."
+        raise GraphFileError(message)
+    check_fits(4 * form.arcs + 8 * form.nodes, f"{stream.name} with {form.nodes} nodes and {form.arcs} arcs")
     data = np.fromfile(stream, dtype=np.uint8)
     starts = np.zeros(form.nodes + 1, dtype=np.int64)
     successors = np.empty(form.arcs, dtype=np.int32)

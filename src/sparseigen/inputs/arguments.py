@@ -175,7 +175,8 @@ def check_start_vector(start: ArrayLike, size: int) -> NDArray[np.float64]:
         raise NonFiniteError(message)
     largest = float(np.abs(vector).max())
     if largest == 0.0:
-        raise StartError("start is the zero vector; at least one entry must be non-zero. Use start='auto'.")
+        msg = "start is the zero vector; at least one entry must be non-zero. Use start='auto'."
+        raise StartError(msg)
     vector /= largest
     unit: NDArray[np.float64] = vector / np.linalg.norm(vector)
     return unit
@@ -200,7 +201,8 @@ def check_candidates(candidates: Any, size: int, names: Sequence[str] | None) ->
         message = f"candidates has dtype {values.dtype}; give indices (int), names (str) or a boolean mask."
         raise DtypeError(message)
     if values.size == 0:
-        raise OptionError("candidates is empty; give at least one variable, or None for all.")
+        msg = "candidates is empty; give at least one variable, or None for all."
+        raise OptionError(msg)
     outside = values[(values < 0) | (values >= size)]
     if outside.size:
         message = f"candidates holds index {int(outside[0])}; indices run from 0 to {size - 1}."
@@ -210,7 +212,8 @@ def check_candidates(candidates: Any, size: int, names: Sequence[str] | None) ->
 
 def _indices_of_names(wanted: list[Any], names: Sequence[str] | None) -> IntVector:
     if names is None:
-        raise OptionError("candidates are given by name, but the input has no names; use indices instead.")
+        msg = "candidates are given by name, but the input has no names; use indices instead."
+        raise OptionError(msg)
     position = {name: i for i, name in enumerate(names)}
     unknown = [name for name in wanted if name not in position]
     if unknown:

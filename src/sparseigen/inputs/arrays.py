@@ -150,7 +150,9 @@ def _module(value: Any) -> str:
 
 
 def _split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """The numbers and the column names of a frame; other objects pass unchanged without names."""
+    """The numbers and the column names of a frame or a table from a file; other objects pass without names."""
+    if _module(value) == "sparseigen" and hasattr(value, "row_labels"):
+        return value.values, value.names
     if _module(value) == "pyarrow" and hasattr(value, "to_pandas"):
         value = value.to_pandas()
     module = _module(value)
@@ -305,7 +307,8 @@ def _check_asymmetry(difference: float, row: int, column: int, scale: float, dty
 
 def _check_not_zero(is_zero: bool) -> None:
     if is_zero:
-        raise ZeroMatrixError("the matrix is zero: every sparse vector has value 0, so there is nothing to find.")
+        msg = "the matrix is zero: every sparse vector has value 0, so there is nothing to find."
+        raise ZeroMatrixError(msg)
 
 
 def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> CheckedArray:

@@ -84,7 +84,8 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         message = f"the adjacency matrix has shape {matrix.shape}; it must be square, one row and column a vertex."
         raise ShapeError(message)
     if matrix.shape[0] == 0:
-        raise ShapeError("the graph has no vertices; at least one is needed.")
+        msg = "the graph has no vertices; at least one is needed."
+        raise ShapeError(msg)
     if matrix.dtype.kind not in "fiub":
         message = f"edge weights have dtype {matrix.dtype}; they must be real numbers (float, int or bool)."
         raise DtypeError(message)
@@ -114,7 +115,8 @@ def graph_from_edges(
         message = f"the edge columns have lengths {len(source)}, {len(target)}; they must be equal."
         raise ShapeError(message)
     if len(source) == 0:
-        raise ShapeError("the edge list is empty; a graph given by its edges needs at least one.")
+        msg = "the edge list is empty; a graph given by its edges needs at least one."
+        raise ShapeError(msg)
     for name, column in (("source", source), ("target", target)):
         if column.dtype.kind == "f" and (not np.isfinite(column).all() or (column != np.floor(column)).any()):
             message = f"the {name} column holds {column[column != np.floor(column)][:1]}; vertex numbers must be whole."
@@ -236,7 +238,8 @@ def _from_array(values: NDArray[Any]) -> Graph:
 def _from_networkx(graph: Any) -> Graph:
     networkx = require("networkx", purpose="a networkx graph")
     if len(graph) == 0:
-        raise ShapeError("the graph has no vertices; at least one is needed.")
+        msg = "the graph has no vertices; at least one is needed."
+        raise ShapeError(msg)
     labels = list(graph)
     directed = bool(graph.is_directed())
     weights = {data["weight"] for _, _, data in graph.edges(data=True) if "weight" in data}

@@ -25,7 +25,8 @@ def _choose() -> ModuleType:
         return numpy_reference
     if importlib.util.find_spec("sparseigen.kernels._compiled") is None:
         if wanted == "compiled":
-            raise OptionError("SPARSEIGEN_KERNELS='compiled', but the extension is not built. Run: pip install .")
+            msg = "SPARSEIGEN_KERNELS='compiled', but the extension is not built. Run: pip install ."
+            raise OptionError(msg)
         return numpy_reference
     from sparseigen.kernels import compiled
 

@@ -11,7 +11,7 @@ from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.inputs.arguments import check_flag
 from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
 from sparseigen.inputs.cluster import Cluster
-from sparseigen.inputs.memory import check_memory_limit
+from sparseigen.inputs.memory_plan import check_memory_limit
 from sparseigen.inputs.row_partitions import is_row_partitions, row_partitions
 from sparseigen.inputs.sources import as_row_source, check_checkpoint
 from sparseigen.operators.chunked import ChunkedData

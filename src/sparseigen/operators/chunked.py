@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sparseigen.inputs.memory import plan_memory
+from sparseigen.inputs.memory_plan import plan_memory
 from sparseigen.inputs.read_ahead import ReadAhead
 from sparseigen.inputs.row_source import RowSource
 from sparseigen.operators.checkpoint import PassLog, pass_key

@@ -44,9 +44,11 @@ def scales(
 def check_variances(variances: NDArray[np.float64]) -> NDArray[np.float64]:
     """The variances, if they are finite and not all zero."""
     if not np.isfinite(variances).all():
-        raise NonFiniteError("the data hold values so large that their squares overflow; divide X by a constant first.")
+        msg = "the data hold values so large that their squares overflow; divide X by a constant first."
+        raise NonFiniteError(msg)
     if not variances.any():
-        raise ZeroMatrixError("all columns are constant: the covariance is zero, so there is nothing to find.")
+        msg = "all columns are constant: the covariance is zero, so there is nothing to find."
+        raise ZeroMatrixError(msg)
     return variances
 
 

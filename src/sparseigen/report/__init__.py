@@ -1,6 +1,29 @@
-"""What people look at: progress lines and tables."""
+"""What people look at: progress lines, tables and pages. Each name loads what it needs when it is first used."""
 
-from sparseigen.report.progress import ProgressBar, progress_bar
-from sparseigen.report.tables import components_table
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["ProgressBar", "components_table", "progress_bar"]
+if TYPE_CHECKING:
+    from sparseigen.report.component_pages import component_report
+    from sparseigen.report.graph_pages import graph_report
+    from sparseigen.report.page import Report
+    from sparseigen.report.progress import ProgressBar, progress_bar
+    from sparseigen.report.tables import components_table
+
+_HOME = {
+    "ProgressBar": "progress",
+    "Report": "page",
+    "component_report": "component_pages",
+    "components_table": "tables",
+    "graph_report": "graph_pages",
+    "progress_bar": "progress",
+}
+
+__all__ = ["ProgressBar", "Report", "component_report", "components_table", "graph_report", "progress_bar"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        message = f"module 'sparseigen.report' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"sparseigen.report.{_HOME[name]}"), name)

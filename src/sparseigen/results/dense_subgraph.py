@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sparseigen.results.certificate import Certificate
 from sparseigen.results.eigenvector import StopReason
+from sparseigen.results.figures import bounded_curve
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -110,6 +111,19 @@ class DensityCurve:
     def __repr__(self) -> str:
         ks = f"k = {min(self.ks)} to {max(self.ks)}" if self.results else "empty"
         return f"DensityCurve({len(self.results)} points, {ks}, {self.seconds:.2f} s)"
+
+    def plot(self) -> Any:
+        """Density against k, with the band up to the proven bound, as a plotly figure."""
+        ordered = sorted(self.results, key=lambda result: result.k)
+        certificates = [result.certificate for result in ordered]
+        limits = [proof.upper_bound for proof in certificates if proof is not None]
+        return bounded_curve(
+            [result.k for result in ordered],
+            [result.density for result in ordered],
+            limits if len(limits) == len(ordered) else None,
+            purpose="DensityCurve.plot()",
+            titles=("number of vertices k", "density"),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values."""

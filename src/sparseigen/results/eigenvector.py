@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.results.certificate import Certificate
+from sparseigen.results.figures import loadings_figure
 
 
 class StopReason(StrEnum):
@@ -101,6 +102,12 @@ class SparseEigResult:
             f"<p>{html.escape(repr(self))}</p>"
             f"<table><thead><tr><th>variable</th><th>loading</th></tr></thead><tbody>{rows}</tbody></table>"
         )
+
+    def plot(self) -> Any:
+        """The loadings as bars, largest first, as a plotly figure."""
+        loadings = self.loadings
+        title = f"{len(loadings)} variables, value {self.value:.5g}"
+        return loadings_figure(list(loadings), list(loadings.values()), title=title)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON: the one source of every written form of a result."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import MissingDependencyError, OptionError, one_of
+from sparseigen.errors import OptionError, one_of
 from sparseigen.results.eigenvector import SparseEigResult
+from sparseigen.results.figures import bounded_curve
+from sparseigen.results.optional import load_optional
 
 Vector = NDArray[np.float64]
 
@@ -115,7 +116,7 @@ class SparsePath:
 
     def to_frame(self) -> Any:
         """One row a cardinality, as a pandas DataFrame."""
-        pandas = _optional("pandas", extra="frames", purpose="SparsePath.to_frame()")
+        pandas = load_optional("pandas", extra="frames", purpose="SparsePath.to_frame()")
         return pandas.DataFrame(self.to_rows())
 
     def to_rows(self) -> list[dict[str, Any]]:
@@ -144,20 +145,24 @@ class SparsePath:
             "results": [result.to_dict() for result in self.results],
         }
 
-    def plot(self) -> Any:
-        """Explained share against k, with the band up to the proven bound, as a plotly figure."""
-        graphs = _optional("plotly.graph_objects", extra="report", purpose="SparsePath.plot()")
-        figure, k = graphs.Figure(), self.cardinalities
+    def plot(self, *, chosen: int | None = None) -> Any:
+        """Explained share against k, with the band up to the proven bound, as a plotly figure.
+
+        Parameters
+        ----------
+        chosen : int, optional
+            A cardinality of the path to be marked.
+        """
         bounds = self.upper_bounds
-        if bounds is not None:
-            figure.add_scatter(x=k, y=bounds / self.total_variance, name="proven upper bound", line={"dash": "dot"})
-        figure.add_scatter(
-            x=k, y=self.shares, name="explained share", mode="lines+markers", fill=None if bounds is None else "tonexty"
+        return bounded_curve(
+            self.cardinalities.tolist(),
+            self.shares.tolist(),
+            None if bounds is None else (bounds / self.total_variance).tolist(),
+            purpose="SparsePath.plot()",
+            titles=("cardinality k", "share of total variance"),
+            reference=self.dense_optimum / self.total_variance,
+            chosen=None if chosen is None else self[chosen].cardinality,
         )
-        dense = self.dense_optimum / self.total_variance
-        figure.add_hline(y=dense, line_dash="dash", annotation_text="without limit on k")
-        figure.update_layout(xaxis_title="cardinality k", yaxis_title="share of total variance")
-        return figure
 
 
 def _by_share(path: SparsePath, share: float, held_out: Any) -> int:
@@ -185,7 +190,8 @@ def _by_elbow(path: SparsePath, share: float, held_out: Any) -> int:
 
 def _by_held_out(path: SparsePath, share: float, held_out: Any) -> int:
     if held_out is None:
-        raise OptionError("rule='held-out' needs held_out, the covariance of other data: held_out=covariance(X_new).")
+        msg = "rule='held-out' needs held_out, the covariance of other data: held_out=covariance(X_new)."
+        raise OptionError(msg)
     variances = held_out_variances(path, held_out)
     return smallest_good_enough(variances, 0.01 * abs(float(variances.max())))
 
@@ -219,13 +225,3 @@ RULES: dict[str, Callable[[SparsePath, float, Any], int]] = {
 def _listed(cardinalities: NDArray[np.int64]) -> str:
     shown = ", ".join(str(k) for k in cardinalities[:8])
     return shown if len(cardinalities) <= 8 else f"{shown}, ... {cardinalities[-1]}"
-
-
-def _optional(package: str, *, extra: str, purpose: str) -> Any:
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        message = (
-            f"{purpose} needs {package}, which is not installed. Install it with: pip install 'sparseigen[{extra}]'"
-        )
-        raise MissingDependencyError(message) from error

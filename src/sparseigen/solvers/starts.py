@@ -40,7 +40,8 @@ def max_variance(operator: Operator, cardinality: int, options: SolverOptions) -
         position = np.array([index], dtype=np.int64)
         if diagonal[index] != 0.0 or operator.apply_support(position, one).any():
             return [("max-variance", SparseVector(position, one))]
-    raise StartError("the variables of largest diagonal entry have zero columns; use start='auto' or start='columns'.")
+    msg = "the variables of largest diagonal entry have zero columns; use start='auto' or start='columns'."
+    raise StartError(msg)
 
 
 def top_k_variance(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
@@ -142,7 +143,8 @@ def make_starts(operator: Operator, cardinality: int, options: SolverOptions) ->
     if options.nonnegative:
         vector = np.maximum(vector, 0.0)
         if not vector.any():
-            raise StartError("start has no positive entry, but nonnegative=True; give one with positive entries.")
+            msg = "start has no positive entry, but nonnegative=True; give one with positive entries."
+            raise StartError(msg)
         vector /= np.linalg.norm(vector)
     indices = np.flatnonzero(vector).astype(np.int64)
     return [("vector", SparseVector(indices, vector[indices]))]

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparseigen import kernels
+from sparseigen.errors import SolveInterrupted
 from sparseigen.operators.contract import Indices, Operator, Vector
 from sparseigen.solvers.interface import SolverOptions, SparseVector, Weights
 from sparseigen.solvers.spectrum import lower_end
@@ -42,6 +43,8 @@ def warm_path(
 ) -> list[tuple[SparseVector, float]]:
     """The best vector found for each cardinality (ascending), and its value; values never fall with k.
 
+    On Ctrl-C raises SolveInterrupted whose ``result`` maps the cardinalities reached to such pairs.
+
     Examples
     --------
     >>> import sparseigen as se
@@ -55,12 +58,15 @@ def warm_path(
     shift = max(0.0, -lower_end(operator)) if operator.positive_semidefinite is False else 0.0
     climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
     polish = "swap" if len(cardinalities) <= SHORT else "solve"
-    for cardinality in _anchors(cardinalities):
-        found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
-        climber.climb(cardinality, found.vector.indices, found.vector.weights)
-    for cardinality, vector in _from_block(climber.operator, cardinalities, options):
-        climber.climb(cardinality, vector.indices, vector.weights)
-    climber.sweep()
+    try:
+        for cardinality in _anchors(cardinalities):
+            found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
+            climber.climb(cardinality, found.vector.indices, found.vector.weights)
+        for cardinality, vector in _from_block(climber.operator, cardinalities, options):
+            climber.climb(cardinality, vector.indices, vector.weights)
+        climber.sweep()
+    except KeyboardInterrupt:
+        raise SolveInterrupted({k: (vector, value - shift) for k, (vector, value) in climber.best.items()}) from None
     return [(vector, value - shift) for vector, value in climber.points()]
 
 

@@ -104,7 +104,7 @@ def test_frame_rows_and_figure(path) -> None:
     assert list(frame["cardinality"]) == list(range(1, 14))
     assert frame["share"].iloc[-1] == pytest.approx(path.shares[-1])
     figure = path.plot()
-    assert [trace.name for trace in figure.data] == ["proven upper bound", "explained share"]
+    assert [trace.name for trace in figure.data] == ["proven limit", "found", "without limit on k"]
     np.testing.assert_allclose(figure.data[1].y, path.shares)
 
 

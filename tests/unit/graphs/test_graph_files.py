@@ -98,7 +98,8 @@ def test_progress_is_reported_and_memory_is_bounded(tmp_path, monkeypatch, rng):
     ("name", "text", "message"),
     [
         ("g.doc", "", "format '.doc' is not known"),
-        ("g.txt", "a b\n", "whole numbers"),
+        ("g.txt", "a b\n", "the only line is 'a b'"),
+        ("g.txt", "1 2\na b\n", "whole numbers"),
         ("g.txt", "1 2 3 4\n", "columns"),
         ("g.txt", "# nothing\n", "no columns"),
         ("g.txt", "1.5 2\n", "not a vertex number"),

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen import errors
-from sparseigen.inputs.memory import check_memory_limit, plan_memory
+from sparseigen.inputs.memory_plan import check_memory_limit, plan_memory
 from sparseigen.inputs.read_ahead import ReadAhead
 from sparseigen.inputs.row_source import CallerRows
 from sparseigen.operators.chunked import ChunkedData

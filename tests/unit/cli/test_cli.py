@@ -92,7 +92,7 @@ def test_other_bad_files(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")
     assert "does not exist" in run("pca", str(tmp_path / "none.csv"), "-k", "1").stderr
     assert (
-        "'.xls', which is not known. Allowed: '.csv', '.npy', '.tsv'"
+        "'.xls', which is not known. Allowed: '.csv', '.h5ad', '.mtx', '.npy', '.npz', '.parquet', '.tsv'"
         in run("pca", str(tmp_path / "x.xls"), "-k", "1").stderr
     )
     for name in ("x.npy", "x.csv"):

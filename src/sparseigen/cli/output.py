@@ -1,0 +1,167 @@
+"""Writing answers: JSON and CSV on standard output, files and folders whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sparseigen.cli.failures import bad_usage, one_line
+from sparseigen.cli.options import Output
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A cell of text that begins like this is run as a formula by spreadsheet programs."""
+
+
+def version() -> str:
+    """The installed version."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("sparseigen")
+    except metadata.PackageNotFoundError:
+        return "source tree"
+
+
+def check_output(output: Output) -> None:
+    """Refuse places that cannot be written to before any work is done."""
+    if output.json and output.csv:
+        message = "--json and --csv both write to standard output; choose one."
+        raise bad_usage(message)
+    for option, path in (("--out", output.out), ("--report", output.report)):
+        if path is not None and not path.absolute().parent.is_dir():
+            message = f"{option} {path}: the folder {path.absolute().parent} does not exist; create it first."
+            raise bad_usage(message)
+        if path is not None and not os.access(path if path.is_dir() else path.absolute().parent, os.W_OK):
+            message = f"{option} {path}: no permission to write there."
+            raise bad_usage(message)
+    if output.out is not None and output.out.exists() and not output.out.is_dir():
+        message = f"--out {output.out} is a file; give a folder."
+        raise bad_usage(message)
+    if output.report is not None:
+        if output.report.is_dir():
+            message = f"--report {output.report} is a folder; give a file, for example {output.report}/page.html."
+            raise bad_usage(message)
+        from sparseigen.inputs.optional import require
+
+        for package in ("jinja2", "plotly"):
+            require(package, purpose="--report")
+
+
+def note(output: Output, text: str) -> None:
+    """A line for people on standard error."""
+    if not output.quiet:
+        sys.stderr.write(one_line(text) + "\n")
+
+
+def as_json(value: Any) -> str:
+    r"""JSON that every reader takes: no NaN, no infinity, no object of NumPy's.
+
+    Examples
+    --------
+    >>> as_json({"bound": float("inf")})
+    '{\n  "bound": null\n}'
+    """
+    return json.dumps(_plain(value), indent=2, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if value - value == 0.0 else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    r"""CSV; text that a spreadsheet would run as a formula gets an apostrophe in front.
+
+    Examples
+    --------
+    >>> as_csv(["name", "value"], [["=1+1", 0.5], ["-x", -2.0]])
+    "name,value\n'=1+1,0.5\n'-x,-2.0\n"
+    """
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_guarded(cell) for cell in header])
+    writer.writerows([_guarded(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def _guarded(cell: Any) -> Any:
+    if hasattr(cell, "item"):
+        cell = cell.item()
+    if not isinstance(cell, str):
+        return "" if cell is None else cell
+    return f"'{cell}" if cell.startswith(FORMULA) else cell
+
+
+def write_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Put files into a folder, all of them or none.
+
+    A new folder is filled under another name and renamed. In one that exists every file is written under another name
+    first; a link in the place of a file is replaced, never followed.
+    """
+    import secrets
+    import shutil
+
+    for name in files:
+        if Path(name).name != name or name in ("", ".", ".."):
+            message = f"{name!r} cannot be a file name inside {folder}."
+            raise bad_usage(message)
+    token = secrets.token_hex(4)
+    partial = folder.absolute().with_name(f".{folder.absolute().name}.{token}.partial")
+    existing = folder.is_dir()
+    if existing:
+        partial = folder / f".{token}.partial"
+    partial.mkdir()
+    try:
+        for name, text in files.items():
+            with (partial / name).open("x", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        if not existing:
+            partial.rename(folder)
+            return
+        for name in files:
+            os.replace(partial / name, folder / name)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def emit(output: Output, *, table: str, answer: Any, rows: tuple[Sequence[str], Iterable[Sequence[Any]]]) -> None:
+    """The answer on standard output, in the form asked for."""
+    if output.json:
+        text = as_json(answer) + "\n"
+    elif output.csv:
+        text = as_csv(*rows)
+    else:
+        text = "".join(c for c in table.rstrip("\n") if c == "\n" or c.isprintable()) + "\n"
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def save(output: Output, command: str, facts: Mapping[str, Any], answer: Any, files: Mapping[str, str]) -> None:
+    """The folder of --out: the files and result.json."""
+    if output.out is None:
+        return
+    document = {"sparseigen": version(), "command": command, "input": facts, "answer": answer}
+    write_folder(output.out, {**files, "result.json": as_json(document) + "\n"})
+    note(output, f"wrote {output.out}: {', '.join([*files, 'result.json'])}")
+
+
+def save_report(output: Output, page: Any) -> None:
+    """The page of --report."""
+    if output.report is not None:
+        note(output, f"report: {page.save(output.report)}")

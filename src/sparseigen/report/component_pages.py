@@ -1,0 +1,250 @@
+"""The page about sparse components: what they are, how much they explain, and what is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.errors import OptionError, ShapeError
+from sparseigen.inputs.labels import as_labels, as_scores
+from sparseigen.report.page import Report, render, rounded
+from sparseigen.report.provenance import data_rows, setting_rows, version_rows
+from sparseigen.report.words import amount, component_sentence, counted, listed
+from sparseigen.results import SparseEigResult, SparsePath
+
+MOST_SAMPLES = 10_000
+"""Samples whose scores are drawn; of more, evenly spaced ones, and the page says so."""
+MOST_LOADINGS = 600
+"""Loadings kept of one component of the path; of larger ones the page has the largest and says so."""
+
+Point = list[SparseEigResult]
+
+
+def component_report(
+    results: Sequence[SparseEigResult],
+    *,
+    path: SparsePath | Iterable[Any] | None = None,
+    names: Sequence[str] | None = None,
+    data: Any = None,
+    scores: Any = None,
+    labels: Any = None,
+    stability: Any = None,
+    title: str | None = None,
+    total_variance: float | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Report:
+    """A self-contained HTML page about sparse components.
+
+    Parameters
+    ----------
+    results : sequence of SparseEigResult
+        The answer: the components in their order. May be empty if there is a path; the point that the path's elbow
+        rule chooses is then the answer.
+    path : SparsePath, or sequence of results or of lists of results, optional
+        What the slider moves over: for each cardinality one component, or several.
+    names : sequence of str, optional
+        Names of the variables; by default those of the results.
+    data : array, scipy sparse matrix or DataFrame, optional
+        Only its shape, type and SHA-256 go into the page.
+    scores : array of shape (n_samples, n_components), optional
+        The samples' scores, to be drawn.
+    labels : sequence, optional
+        One value a sample, for the colours of the scores: numbers or names.
+    stability : SelectionStability, optional
+        How often each variable was chosen in resamples.
+    title : str, optional
+        The page's title.
+    total_variance : float, optional
+        Variance of all variables together, so that variances are shown as shares; a SparsePath brings its own.
+    settings : mapping, optional
+        More to be listed among the settings, such as the file read and the command.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> from sparseigen.report import component_report
+    >>> pitprops = se.datasets.load_pitprops()
+    >>> path = se.cardinality_path(pitprops.matrix, range(1, 14))
+    >>> page = component_report([path[5]], path=path, title="Pit props")
+    >>> "Pit props" in page.html
+    True
+    """
+    points = _points(path)
+    answer = list(results) or _chosen(path)
+    _check_sizes([answer, *points], names)
+    title = "Sparse components" if title is None else str(title)
+    total, dense = total_variance, None
+    if isinstance(path, SparsePath):
+        total, dense = path.total_variance, path.dense_optimum
+    pool = _Variables(answer[0], names)
+    payload: dict[str, Any] = {
+        "title": title,
+        "total": total,
+        "dense": dense,
+        "answer": _packed_point(answer, pool, total, exact=True),
+        "path": [_packed_point(point, pool, total) for point in points],
+        "scores": None if scores is None else _scores(scores, labels),
+        "stability": None if stability is None else _stability(stability, pool),
+        "resamples": None if stability is None else stability.n_resamples,
+        "results": [result.to_dict() for result in answer],
+    }
+    payload["variables"] = pool.used
+    facts = {
+        "asked": _asked(answer, points),
+        "found": [_found(j, result, total, pool) for j, result in enumerate(answer)],
+        "table": _table(answer, pool),
+        "has": {"path": bool(points), "scores": scores is not None, "stability": stability is not None},
+        "settings": setting_rows(answer[0].settings, settings),
+        "versions": version_rows(),
+        "data_facts": data_rows(data),
+    }
+    return render("components", title, facts, payload)
+
+
+class _Variables:
+    """The variables that occur, numbered in the order in which they are first met."""
+
+    def __init__(self, result: SparseEigResult, names: Sequence[str] | None) -> None:
+        self.result, self.names = result, names
+        self.numbers: dict[int, int] = {}
+        self.used: list[str] = []
+
+    def name(self, index: int) -> str:
+        return self.result.name_of(index) if self.names is None else str(self.names[index])
+
+    def number(self, index: int) -> int:
+        if index not in self.numbers:
+            self.numbers[index] = len(self.used)
+            self.used.append(self.name(index))
+        return self.numbers[index]
+
+
+def _points(path: SparsePath | Iterable[Any] | None) -> list[Point]:
+    if path is None:
+        return []
+    points = [[entry] if isinstance(entry, SparseEigResult) else list(entry) for entry in path]
+    if not all(points):
+        msg = "path holds an empty list of components; give at least one for every cardinality."
+        raise OptionError(msg)
+    return sorted(points, key=lambda point: point[0].cardinality)
+
+
+def _chosen(path: SparsePath | Iterable[Any] | None) -> Point:
+    if not isinstance(path, SparsePath):
+        msg = "results is empty; give at least one component, or a SparsePath to choose from."
+        raise OptionError(msg)
+    return [path[path.suggest("elbow")]]
+
+
+def _check_sizes(points: list[Point], names: Sequence[str] | None) -> None:
+    sizes = {int(result.vector.size) for point in points for result in point}
+    if len(sizes) > 1:
+        message = f"the components are over {sorted(sizes)} variables; all must be over the same ones."
+        raise ShapeError(message)
+    if names is not None and len(names) not in sizes:
+        message = f"names has {len(names)} entries for {sizes.pop()} variables; give one a variable."
+        raise ShapeError(message)
+
+
+def _packed_point(point: Point, pool: _Variables, total: float | None, *, exact: bool = False) -> dict[str, Any]:
+    return {
+        "k": point[0].cardinality,
+        "parts": [_packed(result, j, pool, total, exact=exact) for j, result in enumerate(point)],
+    }
+
+
+def _packed(result: SparseEigResult, j: int, pool: _Variables, total: float | None, *, exact: bool) -> dict[str, Any]:
+    """One component for the pictures: the answer's in full, those of the path rounded and cut to a size."""
+    kept = support = result.support
+    if support.size > MOST_LOADINGS and not exact:
+        largest = np.argsort(-np.abs(result.vector[support]), kind="stable")[:MOST_LOADINGS]
+        kept = np.sort(support[largest])
+    digits = float if exact else rounded
+    proof = result.certificate
+    return {
+        "k": result.cardinality,
+        "value": digits(result.value),
+        "lower": None if proof is None else digits(proof.lower_bound),
+        "upper": None if proof is None else digits(proof.upper_bound),
+        "gap": None if proof is None else digits(proof.relative_gap),
+        "optimal": proof is not None and proof.optimal,
+        "nonzeros": int(support.size),
+        "variables": [pool.number(int(i)) for i in kept],
+        "loadings": [digits(float(result.vector[i])) for i in kept],
+        "says": component_sentence(result, total, after_others=j > 0),
+    }
+
+
+def _scores(scores: Any, labels: Any) -> dict[str, Any]:
+    """Scores by column, and which samples they are of: evenly thinned where there are too many to draw."""
+    values = as_scores(scores)
+    named = None if labels is None else as_labels(labels, values.shape[0])
+    rows = np.arange(0, len(values), -(-len(values) // MOST_SAMPLES))
+    if named is not None:
+        named |= {key: [named[key][i] for i in rows] for key in ("codes", "numbers") if key in named}
+    columns = [[rounded(float(v)) for v in values[rows, j]] for j in range(values.shape[1])]
+    return {"columns": columns, "labels": named, "rows": rows.tolist(), "samples": len(values)}
+
+
+def _stability(stability: Any, pool: _Variables) -> list[dict[str, Any]]:
+    if stability.frequencies.shape[1] != pool.result.vector.size:
+        message = (
+            f"stability is about {stability.frequencies.shape[1]} variables, the components about "
+            f"{pool.result.vector.size}; give the stability of the same data."
+        )
+        raise ShapeError(message)
+    packed = []
+    for frequencies, chosen in zip(stability.frequencies, stability.chosen, strict=True):
+        met = np.flatnonzero((frequencies > 0.0) | chosen)
+        order = met[np.argsort(-frequencies[met], kind="stable")][:MOST_LOADINGS]
+        packed.append(
+            {
+                "variables": [pool.number(int(i)) for i in order],
+                "frequencies": [rounded(float(frequencies[i])) for i in order],
+                "chosen": [bool(chosen[i]) for i in order],
+            }
+        )
+    return packed
+
+
+def _asked(answer: Point, points: list[Point]) -> str:
+    first = answer[0]
+    sizes = sorted({result.cardinality for result in answer})
+    most = f"at most {sizes[0]:,}" if len(sizes) == 1 else f"at most {sizes[0]:,} to {sizes[-1]:,}"
+    aim = "least" if first.settings.get("which") == "smallest" else "most"
+    which = "Which combination" if len(answer) == 1 else f"Which {len(answer)} combinations, one after the other,"
+    sentence = f"{which} of {most} of the {first.vector.size:,} variables varies {aim} across the samples?"
+    if len(answer) > 1:
+        sentence = sentence.replace("varies", "vary")
+    if points:
+        first_k, last_k = points[0][0].cardinality, points[-1][0].cardinality
+        sentence += f" The same question for {counted(len(points), 'size')}, k = {first_k:,} to {last_k:,}."
+    return sentence
+
+
+def _found(j: int, result: SparseEigResult, total: float | None, pool: _Variables) -> dict[str, str]:
+    support = result.support
+    order = support[np.argsort(-np.abs(result.vector[support]), kind="stable")]
+    share = f"{amount(result.value, total)} of the total variance" if total else f"variance {result.value:.5g}"
+    return {
+        "name": f"Component {j + 1}",
+        "headline": f"{counted(len(support), 'variable')}, {share}",
+        "members": listed([pool.name(int(i)) for i in order]),
+        "proof": component_sentence(result, total, after_others=j > 0),
+    }
+
+
+def _table(answer: Point, pool: _Variables) -> dict[str, Any]:
+    """The loadings as text, for readers without script."""
+    vectors: NDArray[np.float64] = np.array([result.vector for result in answer])
+    used = np.flatnonzero(np.any(vectors != 0.0, axis=0))
+    order = used[np.argsort(-np.abs(vectors[:, used]).max(axis=0), kind="stable")][:MOST_LOADINGS]
+    rows = [(pool.name(int(i)), [f"{v:+.4f}" if v else "" for v in vectors[:, i]]) for i in order]
+    return {"heads": [f"PC{j + 1}" for j in range(len(answer))], "rows": rows}

@@ -1,0 +1,247 @@
+"""The page about dense subgraphs: how dense for every k, who is in, how they are connected, and what is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparseigen.errors import OptionError, ShapeError
+from sparseigen.graphs.files import read_file
+from sparseigen.graphs.model import IntegerGraph, build_graph
+from sparseigen.inputs.graphs import Graph, as_path, check_graph
+from sparseigen.inputs.labels import as_positions
+from sparseigen.report.drawing import MOST_DRAWN, drawn_vertices, force_layout, heaviest_edges
+from sparseigen.report.page import Report, render, rounded
+from sparseigen.report.provenance import data_rows, setting_rows, version_rows
+from sparseigen.report.words import counted, listed, subgraph_sentence
+from sparseigen.results import DenseSubgraphResult, DensityCurve
+
+MOST_MEMBERS = 5000
+"""Members of one set kept in the page; of larger sets it has the best connected ones and says so."""
+TABLE_ROWS = 600
+MOST_BACKGROUND = 5000
+"""Positions of other vertices drawn as faint dots, so that the map has a shape."""
+
+
+def graph_report(
+    curve_or_result: DensityCurve | DenseSubgraphResult | Sequence[DenseSubgraphResult],
+    *,
+    graph: Any = None,
+    positions: Mapping[Any, tuple[float, float]] | None = None,
+    title: str | None = None,
+    chosen: int | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Report:
+    """A self-contained HTML page about dense subgraphs.
+
+    Parameters
+    ----------
+    curve_or_result : DensityCurve, DenseSubgraphResult, or sequence of results
+        What was found.
+    graph : graph or path, optional
+        The graph it was found in, so that edges and degrees can be shown.
+    positions : mapping, optional
+        Node to (latitude, longitude) in degrees: the subgraph is drawn on a map. Without it, forces between the
+        vertices place them (needs networkx).
+    title : str, optional
+        The page's title.
+    chosen : int, optional
+        The k that the page opens with; by default the densest.
+    settings : mapping, optional
+        More to be listed among the settings, such as the file read and the command.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import sparseigen as se
+    >>> from sparseigen.report import graph_report
+    >>> club = nx.karate_club_graph()
+    >>> page = graph_report(se.density_curve(club, range(3, 9)), graph=club, title="Karate club")
+    >>> "Karate club" in page.html
+    True
+    """
+    results = _results(curve_or_result)
+    opening = _opening(results, chosen)
+    source = None if graph is None else _source(graph, results[0])
+    model = None if source is None else _model(source, results[0])
+    places = None if positions is None else as_positions(positions)
+    title = "Densest subgraph" if title is None else str(title)
+    groups = [_group(result, model) for result in results]
+    drawn = drawn_vertices([group.vertices for group in groups]) if graph is not None or places is not None else []
+    pool = _pool(results)
+    payload = {
+        "title": title,
+        "opening": opening,
+        "n": int(results[0].indicator.size),
+        "nodes": [str(pool[v]) for v in pool],
+        "degrees": None if model is None else [rounded(float(model.degrees[v]) * model.unit) for v in pool],
+        "xy": _places(drawn, pool, model, places),
+        "isMap": places is not None,
+        "background": [] if places is None else _background(places, set(pool.values())),
+        "points": [
+            _point(result, group, {v: i for i, v in enumerate(pool)}, model, set(drawn))
+            for result, group in zip(results, groups, strict=True)
+        ],
+        "results": [result.to_dict() | {"history": []} for result in results],
+    }
+    facts = {
+        "asked": _asked(results),
+        "found": _found(results[opening], groups[opening]),
+        "table": _table(results[opening], groups[opening]),
+        "has": {"curve": len(results) > 1, "drawing": bool(drawn), "map": places is not None},
+        "settings": setting_rows(results[opening].settings, settings),
+        "versions": version_rows(),
+        "data_facts": [] if source is None else data_rows(source.matrix),
+    }
+    return render("graph", title, facts, payload)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The vertices of one set, best connected first, and each one's weight to the others."""
+
+    vertices: list[int]
+    labels: list[Any]
+    inside: list[float] | None
+
+
+def _results(given: Any) -> list[DenseSubgraphResult]:
+    results = [given] if isinstance(given, DenseSubgraphResult) else list(given)
+    if not results:
+        msg = "there is no result to report on; give at least one."
+        raise OptionError(msg)
+    sizes = {int(result.indicator.size) for result in results}
+    if len(sizes) > 1:
+        message = f"the results are about graphs with {sorted(sizes)} vertices; all must be about the same graph."
+        raise ShapeError(message)
+    return results
+
+
+def _opening(results: list[DenseSubgraphResult], chosen: int | None) -> int:
+    if chosen is None:
+        return int(np.argmax([result.density for result in results]))
+    for i, result in enumerate(results):
+        if result.k == chosen:
+            return i
+    message = f"chosen={chosen!r} is not among the k of the results ({listed([str(r.k) for r in results])})."
+    raise OptionError(message)
+
+
+def _source(graph: Any, result: DenseSubgraphResult) -> Graph:
+    path = as_path(graph)
+    source = check_graph(graph) if path is None else read_file(path)
+    if source.n_vertices != result.indicator.size:
+        message = f"graph has {source.n_vertices} vertices; the results are about one with {result.indicator.size}."
+        raise ShapeError(message)
+    return source
+
+
+def _model(source: Graph, result: DenseSubgraphResult) -> IntegerGraph:
+    """The graph as the densities see it: directions and loops treated as they were when it was solved."""
+    loops = "keep" if str(result.settings.get("self_loops", "")).endswith("kept") else "drop"
+    directed = str(result.settings.get("directed", "average"))
+    return build_graph(source, directed=directed, self_loops=loops)[0]
+
+
+def _group(result: DenseSubgraphResult, model: IntegerGraph | None) -> _Group:
+    vertices = np.flatnonzero(result.indicator).astype(np.int64)
+    if model is None:
+        return _Group(vertices[:MOST_MEMBERS].tolist(), list(result.nodes[:MOST_MEMBERS]), None)
+    inside = model.induced(vertices).degrees * model.unit
+    order = np.argsort(-inside, kind="stable")[:MOST_MEMBERS]
+    return _Group(
+        vertices[order].tolist(), [result.nodes[i] for i in order], [rounded(float(weight)) for weight in inside[order]]
+    )
+
+
+def _pool(results: list[DenseSubgraphResult]) -> dict[int, Any]:
+    """Every vertex of every set with its label."""
+    pool: dict[int, Any] = {}
+    for result in results:
+        pool |= dict(zip(np.flatnonzero(result.indicator).tolist(), result.nodes, strict=True))
+    return pool
+
+
+def _places(
+    drawn: list[int], pool: dict[int, Any], model: IntegerGraph | None, places: dict[Any, tuple[float, float]] | None
+) -> list[list[float] | None] | None:
+    """Where each vertex of the pool is drawn (x, y), None for those that are not."""
+    if not drawn:
+        return None
+    if places is None:
+        found = force_layout(model, drawn) if model is not None else {}
+    else:
+        found = {v: (places[pool[v]][1], places[pool[v]][0]) for v in drawn if pool[v] in places}
+        if not found:
+            example = next(iter(pool.values()))
+            message = (
+                f"positions has none of the chosen nodes; its keys must be the nodes' labels, such as {example!r}."
+            )
+            raise OptionError(message)
+    return [[round(found[v][0], 4), round(found[v][1], 4)] if v in found else None for v in pool]
+
+
+def _background(places: dict[Any, tuple[float, float]], chosen: set[Any]) -> list[list[float]]:
+    others = [place for node, place in places.items() if node not in chosen]
+    step = max(1, -(-len(others) // MOST_BACKGROUND))
+    return [[round(longitude, 3), round(latitude, 3)] for latitude, longitude in others[::step]]
+
+
+def _point(
+    result: DenseSubgraphResult, group: _Group, numbers: dict[int, int], model: IntegerGraph | None, drawn: set[int]
+) -> dict[str, Any]:
+    shown = [v for v in group.vertices[:MOST_DRAWN] if v in drawn]
+    edges = [] if model is None else heaviest_edges(model, shown)
+    proof = result.certificate
+    return {
+        "k": result.k,
+        "density": rounded(result.density),
+        "edgeDensity": rounded(result.edge_density),
+        "upper": None if proof is None else rounded(proof.upper_bound),
+        "gap": None if proof is None else rounded(proof.relative_gap),
+        "optimal": proof is not None and proof.optimal,
+        "members": [numbers[v] for v in group.vertices],
+        "inside": group.inside,
+        "edges": [[numbers[a], numbers[b], rounded(weight)] for a, b, weight in edges],
+        "says": subgraph_sentence(result),
+    }
+
+
+def _asked(results: list[DenseSubgraphResult]) -> str:
+    n = results[0].indicator.size
+    if len(results) == 1:
+        return f"Which {results[0].k:,} of the {n:,} vertices are most tightly connected among themselves?"
+    ks = [result.k for result in results]
+    if len(set(ks)) == 1:
+        return f"Which {len(ks)} separate groups of {ks[0]:,} of the {n:,} vertices are most tightly connected?"
+    return (
+        f"Which k of the {n:,} vertices are most tightly connected among themselves, for {len(set(ks))} values of k "
+        f"from {min(ks):,} to {max(ks):,}?"
+    )
+
+
+def _found(result: DenseSubgraphResult, group: _Group) -> dict[str, str]:
+    return {
+        "name": f"k = {result.k:,}",
+        "headline": f"{counted(result.k, 'member')}, density {result.density:.5g} (average weight of a member to the "
+        f"others), average weight of a pair {result.edge_density:.4g}",
+        "members": listed([str(label) for label in group.labels]),
+        "proof": subgraph_sentence(result),
+    }
+
+
+def _table(result: DenseSubgraphResult, group: _Group) -> dict[str, Any]:
+    """The members as text, for readers without script."""
+    inside = group.inside
+    rows = [
+        (str(label), [] if inside is None else [f"{inside[i]:.6g}"])
+        for i, label in enumerate(group.labels[:TABLE_ROWS])
+    ]
+    return {"heads": [] if inside is None else ["weight to the others"], "rows": rows}

@@ -1,0 +1,210 @@
+"""The page about components, used as a person would."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen.report import component_report
+
+HOSTILE = "<script>alert(1)</script>"
+FORMULA = '=HYPERLINK("x")'
+IMAGE = "<img src=x onerror=alert(2)>"
+
+
+@pytest.fixture(scope="module")
+def pitprops():
+    data = se.datasets.load_pitprops()
+    names = [HOSTILE, FORMULA, *data.names[2:]]
+    results = se.sparse_components(data.operator(), [5, 3, 2])
+    return names, results, se.cardinality_path(data.matrix, range(1, 14))
+
+
+@pytest.fixture(scope="module")
+def page_file(pitprops, tmp_path_factory) -> Path:
+    names, results, path = pitprops
+    rng = np.random.default_rng(0)
+    stability = se.SelectionStability(
+        np.clip(rng.random((3, 13)), 0.1, 1.0), np.array([r.vector != 0 for r in results]), 20, tuple(names)
+    )
+    report = component_report(
+        results,
+        path=path,
+        names=names,
+        scores=rng.standard_normal((40, 3)),
+        labels=["tumor", IMAGE] * 20,
+        stability=stability,
+        title=f"Pit props {HOSTILE}",
+    )
+    return report.save(tmp_path_factory.mktemp("page") / "page.html")
+
+
+def shown_names(page) -> list[str]:
+    return page.locator("#loadings tbody th").all_inner_texts()
+
+
+def settle(page) -> None:
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))")
+
+
+def test_slider_changes_the_components(open_page, page_file, pitprops) -> None:
+    names, results, path = pitprops
+    page = open_page(page_file)
+    assert len(shown_names(page)) == len(set(np.concatenate([r.support for r in results]).tolist()))
+    slider = page.get_by_role("slider", name="Number of variables k")
+    slider.focus()
+    page.keyboard.press("Home")
+    for k in range(1, 14):
+        if k > 1:
+            page.keyboard.press("ArrowRight")
+        settle(page)
+        expected = {names[i] for i in path[k].support}
+        assert set(shown_names(page)) == expected
+        assert page.locator("#k-shown").inner_text().startswith(f"k = {k}:")
+        bars = page.evaluate("document.getElementById('bars').data[0].x")
+        np.testing.assert_allclose(sorted(np.abs(bars)), sorted(np.abs(path[k].vector[path[k].support])), rtol=1e-5)
+        assert page.locator("#heat .ytick text").count() == len(expected)
+    page.get_by_role("button", name="Back to the answer").click()
+    settle(page)
+    assert len(shown_names(page)) > 5
+
+
+def test_hover_says_name_and_loading(open_page, page_file, pitprops) -> None:
+    _, results, _ = pitprops
+    page = open_page(page_file)
+    page.locator("#bars").scroll_into_view_if_needed()
+    bar = page.locator("#bars .barlayer .point path").last.bounding_box()
+    page.mouse.move(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
+    text = page.locator("#bars .hoverlayer .hovertext").text_content(timeout=10_000)
+    assert f"loading {max(results[0].vector):.4g}"[:11] in text
+    assert "number 1 of 5" in text
+
+
+def test_names_are_text_everywhere(open_page, page_file) -> None:
+    page = open_page(page_file)
+    assert HOSTILE in page.locator("h1").inner_text()
+    assert HOSTILE in shown_names(page)
+    assert any(text.startswith("<script>") for text in page.locator("#bars .ytick text").all_text_contents())
+    assert any(text.startswith("<script>") for text in page.locator("#heat .ytick text").all_text_contents())
+    assert IMAGE[:20] in " ".join(page.locator("#scores .legendtext").all_text_contents())
+    assert page.locator("img").count() == 0
+    assert page.locator("main script").count() == 0
+
+
+def test_table_sorts_by_name_and_by_size(open_page, page_file) -> None:
+    page = open_page(page_file)
+    page.get_by_role("button", name="variable", exact=True).click()
+    names = shown_names(page)
+    assert names == sorted(names, key=lambda name: re.sub(r"\W", "", name.lower())) or names[0] in (HOSTILE, FORMULA)
+    assert page.locator("#loadings th[aria-sort=ascending]").inner_text() == "variable"
+    column = page.get_by_role("button", name="PC2", exact=True)
+    column.click()
+    first = page.locator("#loadings tbody tr").first.locator("td").nth(1).inner_text()
+    column = page.get_by_role("button", name="PC2", exact=True)
+    assert page.evaluate("document.activeElement.textContent") == "PC2"
+    column.click()
+    last = page.locator("#loadings tbody tr").last.locator("td").nth(1).inner_text()
+    assert first == last != ""
+    assert page.locator("#loadings th[aria-sort=ascending]").inner_text() == "PC2"
+
+
+def downloaded(page, button: str) -> bytes:
+    with page.expect_download() as download:
+        page.locator(button).click()
+    return Path(download.value.path()).read_bytes()
+
+
+def test_downloads_hold_the_results(open_page, page_file, pitprops) -> None:
+    names, results, path = pitprops
+    page = open_page(page_file)
+    assert json.loads(downloaded(page, "#answer-json")) == json.loads(
+        json.dumps([result.to_dict() for result in results])
+    )
+    rows = list(csv.reader(io.StringIO(downloaded(page, "#answer-csv").decode())))
+    assert rows[0] == ["variable", "PC1", "PC2", "PC3"]
+    table = {row[0]: [float(cell or 0) for cell in row[1:]] for row in rows[1:]}
+    guarded = {name: "'" + name if name == FORMULA else name for name in names}
+    for i, name in enumerate(names):
+        assert table.get(guarded[name], [0.0] * 3) == [float(result.vector[i]) for result in results]
+    path_rows = list(csv.reader(io.StringIO(downloaded(page, "#path-csv").decode())))
+    assert [int(row[0]) for row in path_rows[1:]] == list(range(1, 14))
+    np.testing.assert_allclose([float(row[1]) for row in path_rows[1:]], path.values, rtol=1e-5)
+    np.testing.assert_allclose([float(row[3]) for row in path_rows[1:]], path.upper_bounds, rtol=1e-5)
+    assert len(downloaded(page, "#scores-csv").decode().splitlines()) == 41
+    assert len(downloaded(page, "#stability-csv").decode().splitlines()) == 40
+    picture = downloaded(page, "[data-png=curve]")
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert len(picture) > 10_000
+
+
+def colours(page) -> tuple[str, str]:
+    return page.evaluate(
+        "[getComputedStyle(document.body).backgroundColor, document.getElementById('bars').layout.font.color]"
+    )
+
+
+def test_dark_and_light(open_page, page_file) -> None:
+    light = open_page(page_file)
+    dark = open_page(page_file, scheme="dark")
+    assert colours(light) != colours(dark)
+    light.get_by_role("button", name="Use dark colours").click()
+    assert colours(light) == colours(dark)
+    dark.get_by_role("button", name="Use light colours").click()
+    assert colours(dark)[0] == "rgb(246, 247, 249)"
+    dark.emulate_media(color_scheme="light")
+    dark.emulate_media(color_scheme="dark")
+    assert colours(dark)[0] == "rgb(19, 22, 26)"
+
+
+@pytest.mark.parametrize("width", [360, 768])
+def test_no_sideways_scrolling(open_page, page_file, width: int) -> None:
+    page = open_page(page_file, width=width, height=740)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for box in page.evaluate(
+        "[...document.querySelectorAll('button, select, input, .plot .main-svg, figcaption, h1, h2, h3')]"
+        ".filter((e) => e.offsetParent !== null || e.ownerSVGElement === null)"
+        ".map((e) => e.getBoundingClientRect()).filter((r) => r.width).map((r) => [r.left, r.right])"
+    ):
+        assert box[0] >= -1
+        assert box[1] <= width + 1
+
+
+def test_everything_to_press_has_a_name(open_page, page_file) -> None:
+    page = open_page(page_file)
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('button, select, input, [role=img], [role=region], table')].filter((e) => "
+        "!(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.labels?.length || "
+        "e.textContent.trim()))"
+        ".map((e) => e.outerHTML)"
+    )
+    assert unnamed == []
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the answer"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+def test_words_and_table_without_script(open_page, page_file, pitprops) -> None:
+    _, results, _ = pitprops
+    page = open_page(page_file, script=False)
+    assert "explains" in page.locator(".proof").first.inner_text()
+    assert len(shown_names(page)) == len(set(np.concatenate([r.support for r in results]).tolist()))
+    assert not page.locator("#theme").is_visible()
+
+
+def test_in_a_notebook_frame(open_page, page_file, tmp_path) -> None:
+    report = component_report([se.sparse_eigenvector(se.datasets.load_pitprops().matrix, 4)])
+    cell = tmp_path / "cell.html"
+    cell.write_text(f"<!doctype html><meta charset=utf-8><html data-ready><body>{report._repr_html_()}</body></html>")
+    page = open_page(cell)
+    frame = page.frame_locator("iframe")
+    frame.locator("html[data-ready]").wait_for(timeout=30_000)
+    assert frame.locator("#bars .barlayer .point").count() == 4

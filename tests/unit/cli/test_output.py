@@ -1,0 +1,181 @@
+"""Answers: tables, JSON, CSV, folders and pages; whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sparseigen.cli.output import as_csv, write_folder
+from tests.unit.cli.running import check_refused, run
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    data = np.random.default_rng(0).standard_normal((30, 4)) * [1.0, 4.0, 1.0, 3.0]
+    path = tmp_path / "table.csv"
+    rows = [f"r{i}," + ",".join(map(repr, row)) for i, row in enumerate(data.tolist())]
+    path.write_text("\n".join(["id,age,=HYPERLINK(1),shoe,-weight", *rows]) + "\n")
+    return path
+
+
+def parsed(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_json_is_what_the_library_says(table: Path) -> None:
+    answer = json.loads(run("pca", table, "-k", "2", "-n", "2", "--json").stdout)
+    assert len(answer) == 2
+    assert set(answer[0]["names"]) == {"=HYPERLINK(1)", "-weight"}
+    assert answer[0]["certificate"]["upper_bound"] >= answer[0]["value"] - 1e-12
+
+
+def test_csv_guards_against_formulas(table: Path) -> None:
+    rows = parsed(run("pca", table, "-k", "2", "--csv").stdout)
+    assert rows[0] == ["variable", "PC1"]
+    assert {row[0] for row in rows[1:]} == {"'=HYPERLINK(1)", "'-weight"}
+    assert all(float(row[1]) for row in rows[1:])
+    assert as_csv(["a"], [["@x"], ["\tx"], ["plain"], [-1.5], [None]]) == "a\n'@x\n'\tx\nplain\n-1.5\n\n".replace(
+        "\n\n", '\n""\n'
+    )
+
+
+def test_folder(table: Path, tmp_path: Path) -> None:
+    result = run("pca", table, "-k", "2", "-n", "2", "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "wrote" in result.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"loadings.csv", "scores.csv", "result.json"}
+    document = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert document["command"] == "pca"
+    assert document["input"]["rows"] == 30
+    assert len(document["answer"]) == 2
+    scores = parsed((tmp_path / "out" / "scores.csv").read_text())
+    assert scores[0] == ["sample", "PC1", "PC2"]
+    assert scores[1][0] == "r0"
+    values = np.array([[float(cell) for cell in row[1:]] for row in scores[1:]])
+    np.testing.assert_allclose(values.mean(axis=0), 0.0, atol=1e-12)
+    assert values[:, 0].var(ddof=1) == pytest.approx(document["answer"][0]["value"])
+
+
+def test_scaled_scores(table: Path, tmp_path: Path) -> None:
+    run("pca", table, "-k", "2", "--scale", "--out", tmp_path / "out")
+    scores = parsed((tmp_path / "out" / "scores.csv").read_text())
+    value = json.loads((tmp_path / "out" / "result.json").read_text())["answer"][0]["value"]
+    assert np.var([float(row[1]) for row in scores[1:]], ddof=1) == pytest.approx(value)
+
+
+def test_quiet_and_silent_where_nobody_watches(table: Path, tmp_path: Path) -> None:
+    assert run("pca", table, "-k", "2").stderr == ""
+    assert run("pca", table, "-k", "2", "--out", tmp_path / "out", "--quiet").stderr == ""
+
+
+def test_report(table: Path, tmp_path: Path) -> None:
+    for command, more in (("pca", ["-k", "2", "--stability", "3"]), ("path", ["--k", "1:4"]), ("exact", ["-k", "2"])):
+        page = tmp_path / f"{command}.html"
+        result = run(command, table, *more, "--report", page)
+        assert result.exit_code == 0, result.stderr
+        assert str(page) in result.stderr
+        assert "=HYPERLINK(1)" in page.read_text()
+
+
+def test_mistakes_in_the_places_are_seen_first(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    for more, message in (
+        (["--json", "--csv"], "choose one"),
+        (["--out", tmp_path / "none" / "out"], "does not exist"),
+        (["--out", tmp_path / "file"], "is a file"),
+        (["--report", tmp_path], "is a folder"),
+        (["--report", tmp_path / "none" / "page.html"], "does not exist"),
+        (["-k", "1,2", "-n", "3"], "leave out -n"),
+        (["--covariance", "--scale"], "--scale is for data"),
+        (["--method", "magic"], "method='magic' is not known"),
+        (["--start", "nowhere"], "start='nowhere' is not known"),
+        (["--missing", "maybe"], "maybe"),
+        (["-n", "0"], "-n"),
+        (["--nonsense"], "--nonsense"),
+    ):
+        check_refused(run("pca", table, "-k", "1", *more), 2, message)
+    assert (tmp_path / "file").read_text() == "mine"
+    check_refused(run("pca", table), 2, "-k")
+    check_refused(run("pac", table), 2, "pac")
+
+
+def test_a_second_answer_replaces_the_first(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    write_folder(folder, {"a.csv": "1", "b.csv": "2"})
+    (folder / "kept.txt").write_text("mine")
+    write_folder(folder, {"a.csv": "3"})
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "a.csv": "3",
+        "b.csv": "2",
+        "kept.txt": "mine",
+    }
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_a_full_disk_leaves_nothing_partial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool) -> None:
+    folder = tmp_path / "out"
+    if exists:
+        write_folder(folder, {"a.csv": "old", "b.csv": "old"})
+    calls = []
+
+    def full(descriptor: int) -> None:
+        calls.append(descriptor)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device", "b.csv")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_folder(folder, {"a.csv": "new", "b.csv": "new"})
+    found = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert found == ({"out/a.csv", "out/b.csv"} if exists else set())
+    assert folder.exists() is exists
+    if exists:
+        assert (folder / "a.csv").read_text() == "old"
+        assert len(list(folder.iterdir())) == 2
+
+
+def test_a_full_disk_is_one_sentence(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "b.csv")
+
+    monkeypatch.setattr(os, "fsync", full)
+    result = run("pca", table, "-k", "1", "--out", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "No space left on device" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_links_are_replaced_and_names_stay_inside(tmp_path: Path) -> None:
+    folder, victim = tmp_path / "out", tmp_path / "victim.csv"
+    folder.mkdir()
+    victim.write_text("mine")
+    (folder / "a.csv").symlink_to(victim)
+    write_folder(folder, {"a.csv": "new"})
+    assert victim.read_text() == "mine"
+    assert (folder / "a.csv").read_text() == "new"
+    for name in ("../victim.csv", "/etc/x", "", "..", "sub/a.csv"):
+        with pytest.raises(Exception, match="cannot be a file name"):
+            write_folder(folder, {name: "new"})
+    assert victim.read_text() == "mine"
+
+
+def test_debug_shows_where(tmp_path: Path) -> None:
+    result = run("pca", tmp_path / "none.csv", "-k", "1", "--debug")
+    assert result.exit_code == 3
+    assert "Traceback" in result.stderr
+    assert "MissingDataError" in result.stderr
+
+
+def test_missing_packages_are_named(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    result = run("pca", table, "-k", "1", "--report", tmp_path / "page.html")
+    check_refused(result, 2, "pip install 'sparseigen[report]'")
