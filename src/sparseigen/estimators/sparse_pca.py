@@ -14,6 +14,7 @@ from sparseigen.estimators.joint import refine_components
 from sparseigen.estimators.variance import VARIANCES, products
 from sparseigen.inputs.arguments import check_choice, check_count, check_flag
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.row_partitions import is_row_partitions
 from sparseigen.inputs.tables import check_no_gaps, squared_distances
 from sparseigen.operators import Operator, as_operator, covariance
 from sparseigen.operators.build import covariance_of_data
@@ -143,13 +144,17 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Parameters
         ----------
         X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features), or an operator
-            Sparse data are not densified. For data that are not in memory pass ``covariance(source)``.
+            Sparse data are not densified. For data that are not in memory pass ``covariance(source)``. Data in
+            partitions (dask arrays and frames, lists of delayed objects or loaders) stay on the current client's
+            cluster.
         y : ignored
 
         Returns
         -------
         self
         """
+        if is_row_partitions(X):
+            X = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
         data = covariance_of_data(X, scale=check_flag(self.scale, "scale"))
         if data is not None:
             self.mean_, self.scale_ = data.means, data.deviations

@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import OptionError, UnsupportedOperatorError
+from sparseigen.inputs.arguments import check_flag
 from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
+from sparseigen.inputs.cluster import Cluster
 from sparseigen.inputs.memory_plan import check_memory_limit
+from sparseigen.inputs.row_partitions import is_row_partitions, row_partitions
 from sparseigen.inputs.sources import as_row_source, check_checkpoint
 from sparseigen.operators.chunked import ChunkedData
+from sparseigen.operators.cluster_data import ClusterData
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.dense import DenseSymmetric
@@ -48,16 +52,19 @@ def covariance(
     dataset: str | None = None,
     shape: Any = None,
     on_block: Callable[[int, int, int], None] | None = None,
+    client: Any = None,
+    keep: bool = True,
 ) -> Operator:
     """Stand for the covariance matrix of data without forming it.
 
     Parameters
     ----------
-    X : array, scipy sparse matrix, DataFrame, torch or cupy tensor, np.memmap, path, or source of row blocks
+    X : array, scipy sparse matrix, DataFrame, torch or cupy tensor, np.memmap, path, source of row blocks, dask array
         The data, samples x variables. Never written to. Sparse data are not densified, frames keep their column
         names. float32 data are multiplied in float32; values are accumulated in float64. Memory maps, paths (.npy,
         .h5, .hdf5, .h5ad, .zarr, .arrow, .feather, .ipc, .parquet) and functions or lists that give blocks of rows
-        are read in passes and never held in memory.
+        are read in passes and never held in memory. Dask arrays and dataframes, and lists of delayed objects or of
+        callables that load one partition of rows each (dense or scipy CSR), stay on a Dask cluster.
     center : bool
         Subtract each column's mean. Without it the second moment X'X / (n - ddof) is meant.
     scale : bool
@@ -77,6 +84,10 @@ def covariance(
         Shape of data that a function or a list gives in blocks.
     on_block : callable, optional
         Called as ``on_block(pass_number, rows_done, n_rows)`` after every block that is read.
+    client : dask.distributed.Client, optional
+        The cluster that holds data in partitions. Without it the current client is used, or dask's default scheduler.
+    keep : bool
+        Keep data in partitions in the workers' memory. False loads them anew in every pass.
 
     Returns
     -------
@@ -96,6 +107,23 @@ def covariance(
         if not isinstance(value, (bool, np.bool_)):
             message = f"{name}={value!r} must be True or False."
             raise OptionError(message)
+    if is_row_partitions(X):
+        return _on_cluster(
+            X,
+            {"device": device, "memory_limit": memory_limit, "dataset": dataset, "shape": shape, "on_block": on_block},
+            client,
+            center=bool(center),
+            scale=bool(scale),
+            ddof=ddof,
+            keep=check_flag(keep, "keep"),
+            checkpoint=check_checkpoint(checkpoint),
+        )
+    if client is not None:
+        message = (
+            "client= is for data in partitions (a dask array or dataframe, or a list of delayed objects or loaders); "
+            f"X is {type(X).__name__}. Leave client out."
+        )
+        raise OptionError(message)
     source = None if device is not None else as_row_source(X, dataset=dataset, shape=shape)
     if source is not None:
         return ChunkedData(
@@ -114,6 +142,15 @@ def covariance(
         raise OptionError(message)
     checked = check_data(X, device=device)
     return COVARIANCE_OPERATORS[checked.layout](checked, center=bool(center), scale=bool(scale), ddof=ddof)
+
+
+def _on_cluster(X: Any, elsewhere: dict[str, Any], client: Any, **options: Any) -> Operator:
+    """The covariance of data in partitions; options that are for data elsewhere are refused."""
+    given = [option for option, wish in elsewhere.items() if wish is not None]
+    if given:
+        message = f"{given[0]}={elsewhere[given[0]]!r} is not for data in partitions, which stay with the workers."
+        raise OptionError(message)
+    return ClusterData(row_partitions(X), Cluster(client), **options)
 
 
 def covariance_of_data(value: Any, *, scale: bool) -> Any:
