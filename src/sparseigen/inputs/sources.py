@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import InputError, OptionError, SlowLayoutWarning
+from sparseigen.inputs.columns import Table
 from sparseigen.inputs.row_files import ZarrRows, open_rows
 from sparseigen.inputs.row_source import ArrayRows, CallerRows, PlainRows, RowSource, iter_once
 
@@ -37,6 +38,10 @@ def _found(value: Any, dataset: str | None, shape: Any) -> RowSource | None:
         return open_rows(Path(value), dataset)
     if isinstance(value, np.memmap):
         return _mapped(value)
+    if isinstance(value, Table) and isinstance(value.values, np.memmap):
+        source = _mapped(value.values)
+        source.names = value.names
+        return source
     if type(value).__module__.split(".")[0] == "zarr" and hasattr(value, "chunks"):
         return ZarrRows(value, "X (zarr array)")
     if all(hasattr(value, name) for name in SOURCE_MEMBERS):
