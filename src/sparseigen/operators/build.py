@@ -10,18 +10,11 @@ import numpy as np
 from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.inputs.arguments import check_flag
 from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
-from sparseigen.inputs.cluster import Cluster
-from sparseigen.inputs.memory_plan import check_memory_limit
-from sparseigen.inputs.row_partitions import is_row_partitions, row_partitions
-from sparseigen.inputs.sources import as_row_source, check_checkpoint
-from sparseigen.operators.chunked import ChunkedData
-from sparseigen.operators.cluster_data import ClusterData
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.dense import DenseSymmetric
 from sparseigen.operators.sparse import SparseSymmetric
 from sparseigen.operators.sparse_data import SparseData
-from sparseigen.operators.torch_data import TorchData
 
 SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
     "dense": DenseSymmetric,
@@ -29,10 +22,17 @@ SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
 }
 """Layout of a symmetric matrix -> operator. A new operator is one file and one row here or below."""
 
+
+def _on_device(data: CheckedArray, **options: Any) -> Operator:
+    from sparseigen.operators.torch_data import TorchData
+
+    return TorchData(data, **options)
+
+
 COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
     "dense": DenseData,
     "sparse": SparseData,
-    "device": TorchData,
+    "device": _on_device,
 }
 """Layout of data -> operator that stands for their covariance."""
 
@@ -103,6 +103,10 @@ def covariance(
     >>> bool(np.allclose(operator.to_dense(), np.cov(X.T)))
     True
     """
+    # Imported when data come this way: most callers have a matrix or an array, and a command starts in milliseconds.
+    from sparseigen.inputs.row_partitions import is_row_partitions
+    from sparseigen.inputs.sources import as_row_source, check_checkpoint
+
     for name, value in (("center", center), ("scale", scale)):
         if not isinstance(value, (bool, np.bool_)):
             message = f"{name}={value!r} must be True or False."
@@ -126,6 +130,9 @@ def covariance(
         raise OptionError(message)
     source = None if device is not None else as_row_source(X, dataset=dataset, shape=shape)
     if source is not None:
+        from sparseigen.inputs.memory_plan import check_memory_limit
+        from sparseigen.operators.chunked import ChunkedData
+
         return ChunkedData(
             source,
             center=bool(center),
@@ -150,6 +157,10 @@ def _on_cluster(X: Any, elsewhere: dict[str, Any], client: Any, **options: Any) 
     if given:
         message = f"{given[0]}={elsewhere[given[0]]!r} is not for data in partitions, which stay with the workers."
         raise OptionError(message)
+    from sparseigen.inputs.cluster import Cluster
+    from sparseigen.inputs.row_partitions import row_partitions
+    from sparseigen.operators.cluster_data import ClusterData
+
     return ClusterData(row_partitions(X), Cluster(client), **options)
 
 
