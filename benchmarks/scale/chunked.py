@@ -129,7 +129,7 @@ def run_speed(path: Path, repeats: int = 3) -> dict[str, float]:
     size, speeds = path.stat().st_size, {}
     for cache in ("warm", "cold"):
         best = dict.fromkeys(runs, float("inf"))
-        for _ in range(repeats if cache == "warm" else 1):
+        for _ in range(repeats):
             for name, run in runs.items():
                 if cache == "cold":
                     drop_from_cache(path)

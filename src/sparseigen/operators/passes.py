@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen import kernels
+
 Block = Any
 """A dense array or scipy CSR matrix of some rows of the data, all columns."""
 Floats = NDArray[np.float64]
@@ -222,10 +224,21 @@ def _against(block: Block, standard: Standard, scores: NDArray[Any]) -> NDArray[
             total += scores[begin : begin + len(rows)].T @ rows
             begin += len(rows)
         return total
-    raw = np.ascontiguousarray((block.T @ scores).T) if is_sparse_block(block) else scores.T @ block
+    raw = _transposed_product(block, scores)
     sums = scores.sum(axis=0, dtype=np.float64)
     centred: NDArray[Any] = (raw - sums[:, None] * standard.means) / standard.deviations
     return centred
+
+
+def _transposed_product(block: Block, scores: NDArray[Any]) -> NDArray[Any]:
+    """S'X. One vector goes through our own threads: those of BLAS would fight the thread that reads ahead."""
+    if is_sparse_block(block):
+        return np.ascontiguousarray((block.T @ scores).T)
+    if scores.shape[1] == 1 and block.flags.c_contiguous:
+        every = np.arange(len(block), dtype=np.int64)
+        return kernels.combine_rows(block, every, scores[:, 0])[None]
+    product: NDArray[Any] = scores.T @ block
+    return product
 
 
 def _block_product(block: Block, standard: Standard, request: Request) -> NDArray[Any]:
