@@ -82,18 +82,22 @@ def moments(block: Block) -> Moments:
 
 
 def _dense_moments(block: Block) -> Moments:
-    total: Moments | None = None
+    """Sums of deviations from a provisional mean, that of the first rows: nothing large is subtracted at the end."""
+    n_rows, size = block.shape
+    centre: Floats | None = None
+    sums, squares = np.zeros(size), np.zeros(size)
     with np.errstate(all="ignore"):
         for slab in _slabs(block):
-            rows = np.asarray(slab, dtype=np.float64)
-            means = np.ones(len(rows)) @ rows / len(rows)
-            away = rows - means
-            part = Moments(len(rows), means, np.einsum("ij,ij->j", away, away), 0, 0, 0, rows.size)
-            if not np.isfinite(means).all():
-                part = _marked(part, ~np.isfinite(rows))
-            total = part if total is None else merged_moments(total, part)
-    assert total is not None, "a block has at least one row"
-    return total
+            if centre is None:
+                centre = slab.mean(axis=0, dtype=np.float64)
+            away = np.subtract(slab, centre, dtype=np.float64)
+            sums += away.sum(axis=0)
+            np.multiply(away, away, out=away)
+            squares += away.sum(axis=0)
+        assert centre is not None, "a block has at least one row"
+        away = sums / n_rows
+        found = Moments(n_rows, centre + away, np.maximum(squares - sums * away, 0.0), 0, 0, 0, n_rows * size)
+    return found if np.isfinite(found.means).all() else _marked(found, ~np.isfinite(np.asarray(block)))
 
 
 def _sparse_moments(block: Block) -> Moments:
