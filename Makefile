@@ -6,7 +6,8 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test test-torch test-browser pictures docs lint bench bench-pca bench-certificates bench-graphs clean
+.PHONY: help demo test test-torch test-browser pictures docs lint \
+  bench bench-pca bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -17,6 +18,7 @@ help:
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
+	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -81,6 +83,9 @@ bench-certificates: $(VENV)/.ready
 
 bench-graphs: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.graphs
+
+bench-scale: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.scale
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api docs/auto_examples

@@ -20,9 +20,7 @@ def show_path() -> None:
     operator = covariance(data)
     cardinalities = [10 * (point + 1) for point in range(POINTS)]
     middle = cardinalities[POINTS // 2]
-    print(
-        f"{'path, p = 8000, 10 spikes':<34}{'one solve ms':>13}{'path ms':>9}{'ratio':>7}  lowest to single solves"
-    )
+    print(f"{'path, p = 8000, 10 spikes':<34}{'one solve ms':>13}{'path ms':>9}{'ratio':>7}  lowest to single solves")
     for certify in (True, False):
         runs = {
             "solve": lambda certify=certify: sparse_eigenvector(operator, middle, certify=certify),

@@ -73,6 +73,18 @@ class GraphFileError(InputError):
     """A graph file cannot be read: unknown format, damaged, or not what its header says."""
 
 
+class PartitionError(InputError):
+    """A partition of the data cannot be used: loading it failed, or it is not what the others are."""
+
+
+class ClusterError(SparseigenError, ConnectionError):
+    """The cluster that does the work is gone, or lost a task too often."""
+
+
+class GraphTooLargeError(SparseigenError, MemoryError):
+    """No core of a graph on a cluster is small enough to be brought home."""
+
+
 class NodeError(InputError, KeyError):
     """A vertex was named that the graph does not have."""
 
@@ -91,12 +103,20 @@ class DeviceMemoryError(SparseigenError, MemoryError):
     """The accelerator has too little memory for the data or for the work on them."""
 
 
+class CheckpointError(InputError):
+    """A checkpoint is damaged, or was written for other data or another computation."""
+
+
 class MissingDataError(SparseigenError, FileNotFoundError):
     """A data set that does not ship with the package was not found."""
 
 
 class ConvergenceWarning(UserWarning):
     """A solver stopped at its iteration limit."""
+
+
+class SlowLayoutWarning(UserWarning):
+    """Data are stored in a way that is slow to read in blocks of rows."""
 
 
 class SolveInterrupted(KeyboardInterrupt):

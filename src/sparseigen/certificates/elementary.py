@@ -52,6 +52,8 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
     """
     rows = row_ceilings(problem, weights)
     wanted = None if problem.dense is not None else np.flatnonzero(rows > problem.achieved)
+    if wanted is not None and not problem.affords(len(wanted), "row sums"):
+        return np.inf, rows
     for own, block in problem.blocks(wanted):
         sums, _ = kernels.top_row_sums(block, own, weights, problem.cardinality - 1)
         rest = sums / weights[own]
@@ -62,9 +64,9 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
 
 def row_ceilings(problem: BoundProblem, weights: Numbers) -> Numbers:
     """Above every r_i without a look at the matrix: |A_ij| <= sqrt(A_ii A_jj) in a Gram matrix, infinite in others."""
-    if problem.dense is not None or not problem.operator.psd_by_construction:
+    if problem.dense is not None or np.isinf(problem.negative_part):
         return np.full(problem.size, np.inf)
-    squares = problem.diagonal + problem.entry_errors
+    squares = problem.diagonal + problem.entry_errors + problem.negative_part
     roots = np.sqrt(squares)
     largest = sum_of_largest(roots * weights, problem.cardinality - 1) if problem.cardinality > 1 else 0.0
     ceilings: Numbers = (squares + roots * largest / weights) * (1.0 + 4.0 * gamma(problem.cardinality + 6))

@@ -46,11 +46,19 @@ class BoundProblem:
     dense: Numbers | None = field(init=False)
     """The scaled matrix, or None where it is too large to be held."""
 
+    columns_left: float = field(init=False)
+    """Columns of A that may still be asked for."""
+    left_out: str = field(init=False, default="")
+    """What was not computed because it would take too many columns, for the certificate's method."""
+
     def __post_init__(self) -> None:
+        self.columns_left = self.operator.affordable_columns()
         self.dense = self._formed()
         largest = float(np.abs(self.operator.diagonal()).max())
         if self.dense is not None:
             largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
+        elif self.columns_left < self.size:
+            largest = max(largest, self.operator.magnitude())
         elif not self.operator.psd_by_construction:  # off the diagonal nothing is known yet
             largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._raw_blocks()))
         self.exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
@@ -74,13 +82,19 @@ class BoundProblem:
         return np.ldexp(self.operator.entry_errors(), -self.exponent)
 
     @cached_property
+    def negative_part(self) -> float:
+        """The operator's own, scaled."""
+        return self.scaled(self.operator.negative_part())
+
+    @cached_property
     def margin(self) -> float:
         """What the entries' own rounding errors can add to the eigenvalue of any k x k block."""
         return raised_sum(sum_of_largest(self.entry_errors, self.cardinality), self.cardinality)
 
     def _formed(self) -> Numbers | None:
         """The matrix before scaling, where it is small enough to be held."""
-        if self.size > (LARGEST_FETCHED if self.operator.transfers_cost else LARGEST_MATERIALISED):
+        largest = LARGEST_FETCHED if self.operator.transfers_cost else LARGEST_MATERIALISED
+        if self.size > largest or self.columns_left < self.size:
             return None
         matrix = np.empty((self.size, self.size))
         for own, rows in self._raw_blocks():
@@ -101,6 +115,16 @@ class BoundProblem:
                 self._scale_in_place(block)
                 yield own, block
 
+    def affords(self, count: int, what: str) -> bool:
+        """Whether so many columns may be asked for; if so, they count as asked for."""
+        if self.dense is not None:
+            return True
+        if count > self.columns_left:
+            self.left_out = f"{what} left out: {count} columns of A"
+            return False
+        self.columns_left -= count
+        return True
+
     def _scale_in_place(self, block: Numbers) -> None:
         half = -self.exponent // 2  # in two factors: one alone may leave the range
         for power in (half, -self.exponent - half):
@@ -109,7 +133,7 @@ class BoundProblem:
 
     def _raw_blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
         chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
-        step = max(1, BLOCK_ENTRIES // self.size)
+        step = self.operator.columns_at_once(BLOCK_ENTRIES)
         for begin in range(0, len(chosen), step):
             own = chosen[begin : begin + step]
             yield own, self.operator.accurate_columns(own).T

@@ -51,6 +51,8 @@ def _iterated(problem: BoundProblem) -> tuple[float, Numbers]:
         if problem.dense is None and done >= WHOLE_PASSES and 4 * formed > problem.size:
             break
         bound, rows = scaled_row_values(problem, weights)
+        if np.isinf(bound):
+            break
         if bound < best:
             best, best_weights = bound, weights
         settled = done > 1 and bound > previous * (1.0 - 1e-5)

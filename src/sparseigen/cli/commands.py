@@ -24,6 +24,7 @@ COMMANDS = {
     "exact": "sparseigen.cli.exact",
     "dks": "sparseigen.cli.graphs",
     "curve": "sparseigen.cli.graphs",
+    "convert": "sparseigen.cli.convert",
     "datasets": "sparseigen.cli.datasets",
     "reproduce": "sparseigen.cli.checkout",
     "bench": "sparseigen.cli.checkout",

@@ -14,8 +14,10 @@ from sparseigen.estimators.joint import refine_components
 from sparseigen.estimators.variance import VARIANCES, products
 from sparseigen.inputs.arguments import check_choice, check_count, check_flag
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.row_partitions import is_row_partitions
 from sparseigen.inputs.tables import check_no_gaps, squared_distances
 from sparseigen.operators import Operator, as_operator, covariance
+from sparseigen.operators.build import covariance_of_data
 from sparseigen.operators.correlation import correlation_of
 
 require("sklearn", purpose="SparsePCA")
@@ -141,14 +143,24 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features)
-            Sparse data are not densified.
+        X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features), or an operator
+            Sparse data are not densified. For data that are not in memory pass ``covariance(source)``. Data in
+            partitions (dask arrays and frames, lists of delayed objects or loaders) stay on the current client's
+            cluster.
         y : ignored
 
         Returns
         -------
         self
         """
+        if is_row_partitions(X):
+            X = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
+        data = covariance_of_data(X, scale=check_flag(self.scale, "scale"))
+        if data is not None:
+            self.mean_, self.scale_ = data.means, data.deviations
+            self.n_samples_: int | None = data.n_samples
+            self._name_features(data)
+            return self._fit_operator(data)
         names = getattr(X, "columns", None)
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=2
@@ -156,7 +168,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_no_gaps(X, names)
         operator: Any = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
         self.mean_, self.scale_ = operator.means, operator.deviations
-        self.n_samples_: int | None = int(X.shape[0])
+        self.n_samples_ = int(X.shape[0])
         if hasattr(self, "feature_names_in_"):  # a frame's names, which became an array above
             operator.names = tuple(self.feature_names_in_)
         return self._fit_operator(operator)
@@ -182,12 +194,15 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             operator, self.scale_ = correlation_of(operator)
         self.n_samples_ = None if n_samples is None else check_count(n_samples, "n_samples", minimum=2)
         self.mean_ = np.zeros(operator.size)
+        self._name_features(operator)
+        return self._fit_operator(operator)
+
+    def _name_features(self, operator: Operator) -> None:
         self.n_features_in_ = operator.size
         if operator.names is not None:
             self.feature_names_in_ = np.array(operator.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        return self._fit_operator(operator)
 
     def _fit_operator(self, operator: Operator) -> SparsePCA:
         count = check_count(self.n_components, "n_components")

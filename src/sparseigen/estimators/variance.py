@@ -17,6 +17,7 @@ For eigenvectors of A all three agree.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,12 @@ def explained_variance(A: Any, vectors: ArrayLike, *, definition: str = "adjuste
 
 def products(operator: Operator, columns: Matrix) -> Matrix:
     """A V, one product with a sparse vector a column."""
+    supports = [np.flatnonzero(column).astype(np.int64) for column in columns.T]
+    filled = [j for j, support in enumerate(supports) if support.size]
+    images = operator.together([partial(operator.apply_support, supports[j], columns[supports[j], j]) for j in filled])
     out = np.zeros_like(columns)
-    for j, column in enumerate(columns.T):
-        support = np.flatnonzero(column).astype(np.int64)
-        if support.size:
-            out[:, j] = operator.apply_support(support, column[support])
+    for j, image in zip(filled, images, strict=True):
+        out[:, j] = image
     return out
 
 

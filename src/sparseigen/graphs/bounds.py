@@ -21,9 +21,9 @@ ROUNDED_TOLERANCE = 1e-12
 def pair_bound(facts: GraphFacts, count: int) -> Integers:
     """Every pair carries the largest weight: k (k - 1) of them, and the k largest loops."""
     sizes = np.arange(1, count + 1, dtype=object)
-    loops = np.cumsum(_largest(facts.graph.loops, count))
-    pairs = sizes * (sizes - 1) * facts.graph.heaviest
-    bound: Integers = np.minimum(pairs + loops, _whole(facts)).astype(np.int64)
+    loops = np.cumsum(_largest(facts.loops, count))
+    pairs = sizes * (sizes - 1) * facts.heaviest
+    bound: Integers = np.minimum(pairs + loops, facts.total).astype(np.int64)
     return bound
 
 
@@ -33,18 +33,19 @@ def core_bound(facts: GraphFacts, count: int) -> Integers:
     That share is also at most twice the largest weight times the i - 1 vertices behind it, plus the largest loop.
     """
     cores = facts.core_values[::-1][:count]
-    behind = np.arange(count, dtype=object) * (2 * facts.graph.heaviest) + int(facts.graph.loops.max(initial=0))
-    return np.cumsum(np.minimum(cores, np.minimum(behind, _whole(facts)).astype(np.int64)))
+    behind = np.arange(count, dtype=object) * (2 * facts.heaviest) + int(facts.loops.max(initial=0))
+    return np.cumsum(np.minimum(cores, np.minimum(behind, facts.total).astype(np.int64)))
 
 
 def removal_bound(facts: GraphFacts, count: int) -> Integers:
     """The k largest shares at removal: a set's weight is at most the sum of its vertices' shares."""
-    return np.cumsum(_largest(facts.removal_shares, count))
+    return np.cumsum(_largest(np.concatenate([facts.removal_shares, facts.outside_loads]), count))
 
 
 def load_bound(facts: GraphFacts, count: int) -> Integers:
     """The k largest loads: an edge within a set gives all its weight to vertices of the set."""
-    return np.cumsum(_largest(facts.loads, count)) >> facts.load_bits
+    loads = np.concatenate([facts.loads, facts.outside_loads << facts.load_bits])
+    return np.cumsum(_largest(loads, count)) >> facts.load_bits
 
 
 WEIGHT_BOUNDS: dict[str, Callable[[GraphFacts, int], Integers]] = {
@@ -62,7 +63,7 @@ class UpperBounds:
         self.graph = facts.graph
         self.names = list(WEIGHT_BOUNDS)
         table = np.stack([bound(facts, facts.largest_k) for bound in WEIGHT_BOUNDS.values()])
-        if not self.graph.loops.any():
+        if not facts.loops.any():
             table -= table % 2  # without loops pi'W pi is twice a whole number
         self.which = table.argmin(axis=0)
         self.values: Integers = table.min(axis=0)
@@ -83,7 +84,3 @@ class UpperBounds:
 def _largest(values: Integers, count: int) -> Integers:
     """The largest entries in decreasing order."""
     return np.sort(np.partition(values, values.size - count)[values.size - count :])[::-1]
-
-
-def _whole(facts: GraphFacts) -> int:
-    return int(facts.graph.degrees.sum())

@@ -11,12 +11,16 @@ import numpy as np
 
 from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, one_of
 from sparseigen.graphs.bounds import UpperBounds
+from sparseigen.graphs.cluster import ClusterGraph
+from sparseigen.graphs.cluster_task import ClusterTask
 from sparseigen.graphs.facts import FAST_SWEEPS, SWEEPS, GraphFacts
-from sparseigen.graphs.files import read_graph
+from sparseigen.graphs.files import read_file, read_graph
 from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Problem
 from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph
+from sparseigen.graphs.outcome import subgraph_result
 from sparseigen.graphs.search import POLISHES
 from sparseigen.inputs.arguments import check_cardinality, check_choice, check_count, check_rng
+from sparseigen.inputs.edge_partitions import is_partitioned
 from sparseigen.inputs.graphs import Graph, as_path, check_graph, is_text, vertices_of
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
@@ -40,7 +44,7 @@ def densest_k_subgraph(
 
     Parameters
     ----------
-    graph : networkx or igraph graph, scipy sparse matrix, edge array, edge frame, path, or Graph from `read_graph`
+    graph : networkx or igraph graph, scipy sparse matrix, edge array, edge frame, path, or what `read_graph` returns
         Weights (edge attribute "weight" in networkx and igraph) must be >= 0; without any, all are 1. An edge array
         has one row an edge: two ends, and a weight if there is a third column. An edge list that gives every edge in
         one direction only is read as undirected; one that gives both directions of some pair is read as directed.
@@ -94,7 +98,7 @@ def densest_k_subgraph(
     44.0
     """
     settings = _check_settings(method, start, polish, directed, self_loops, certify, rng)
-    task = _Task(graph, must_include, candidates, settings)
+    task = _task(graph, must_include, candidates, settings)
     try:
         return task.solve([task.check_k(k)]).results[0]
     except SolveInterrupted as stop:
@@ -133,7 +137,7 @@ def density_curve(
     [5, 10]
     """
     settings = _check_settings(method, start, polish, directed, self_loops, certify, rng)
-    task = _Task(graph, must_include, candidates, settings)
+    task = _task(graph, must_include, candidates, settings)
     wanted = [task.check_k(k) for k in ks]
     if not wanted:
         msg = "ks is empty; give at least one number of vertices."
@@ -173,10 +177,10 @@ def disjoint_dense_subgraphs(
     ((0, 1, 2, 3), (4, 5, 6, 7))
     """
     settings = _check_settings(method, start, polish, directed, self_loops, certify, rng)
-    task = _Task(graph, None, candidates, settings)
+    task = _task(graph, None, candidates, settings)
     k, count = task.check_k(k), check_count(count, "count")
-    if k * count > len(task.allowed):
-        message = f"count={count} disjoint sets of k={k} vertices need {k * count}; there are {len(task.allowed)}."
+    if k * count > task.n_allowed:
+        message = f"count={count} disjoint sets of k={k} vertices need {k * count}; there are {task.n_allowed}."
         raise CardinalityError(message)
     results = []
     for _ in range(count):
@@ -184,7 +188,7 @@ def disjoint_dense_subgraphs(
             results.append(task.solve([k]).results[0])
         except SolveInterrupted as stop:
             raise SolveInterrupted(_first(stop), tuple(results)) from None
-        task = task.without(np.flatnonzero(results[-1].indicator).astype(np.int64))
+        task = task.without(results[-1])
     return results
 
 
@@ -218,7 +222,7 @@ class _Task:
 
     def __init__(self, graph: Any, must_include: Any, candidates: Any, settings: dict[str, Any]) -> None:
         path = as_path(graph)
-        self.source: Graph = check_graph(graph) if path is None else read_graph(path)
+        self.source: Graph = check_graph(graph) if path is None else read_file(path)
         self.settings = settings
         self.whole, self.notes = build_graph(
             self.source, directed=settings["directed"], self_loops=settings["self_loops"]
@@ -237,11 +241,16 @@ class _Task:
         start = settings["start"]
         self.start = start if is_text(start) else vertices_of(self.source, start, "start")
 
-    def without(self, vertices: Integers) -> _Task:
+    @property
+    def n_allowed(self) -> int:
+        """Vertices that may be chosen."""
+        return len(self.allowed)
+
+    def without(self, found: DenseSubgraphResult) -> _Task:
         """The same task on the vertices that are left."""
         rest = object.__new__(_Task)
         rest.__dict__.update(self.__dict__)
-        rest.allowed = np.setdiff1d(self.allowed, vertices)
+        rest.allowed = np.setdiff1d(self.allowed, np.flatnonzero(found.indicator))
         return rest
 
     def check_k(self, k: Any) -> int:
@@ -291,25 +300,24 @@ class _Task:
 
     def _result(self, graph: IntegerGraph, k: int, outcome: Outcome, seconds: float) -> DenseSubgraphResult:
         vertices = self.allowed[outcome.vertices]
-        indicator = np.zeros(self.whole.size, dtype=np.int8)
-        indicator[vertices] = 1
-        weight = graph.unit * outcome.value
-        loops = graph.unit * int(graph.loops[outcome.vertices].sum())
-        history = np.array([graph.unit * value / k for value in outcome.history])
-        indicator.flags.writeable = history.flags.writeable = False
-        chosen = {name: value for name, value in self.settings.items() if name not in ("rng", "certify", "start")}
-        return DenseSubgraphResult(
+        return subgraph_result(
+            k,
+            outcome,
             nodes=tuple(self.source.label(int(v)) for v in vertices),
-            indicator=indicator,
-            k=k,
-            weight=weight,
-            density=weight / k,
-            edge_density=(weight - loops) / (k * (k - 1)) if k > 1 else 0.0,
-            certificate=None,
-            stop_reason=outcome.stop_reason,
-            n_iterations=outcome.n_iterations,
-            history=history,
-            solver=self.settings["method"],
-            settings=chosen | self.notes | outcome.settings,
+            members=vertices,
+            n_vertices=self.whole.size,
+            unit=graph.unit,
+            loops=int(graph.loops[outcome.vertices].sum()),
+            settings=self.settings,
+            notes=self.notes,
             seconds=seconds,
         )
+
+
+def _task(graph: Any, must_include: Any, candidates: Any, settings: dict[str, Any]) -> _Task | ClusterTask:
+    """The task for a graph in memory or on a cluster."""
+    if is_partitioned(graph):
+        graph = read_graph(graph)
+    if isinstance(graph, ClusterGraph):
+        return ClusterTask(graph, must_include, candidates, settings)
+    return _Task(graph, must_include, candidates, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,13 +25,65 @@ SMALLEST_LOAD_PART = 50_000
 """The fair loads live on a part of at least this many vertices: they cost little, and more of them bound better."""
 
 
-class GraphFacts:
-    """One graph and what is known of it, computed on first use."""
+@dataclass(frozen=True, eq=False)
+class Outside:
+    """What must be known of a graph of which only a core is at hand (docs/theory-bounds.md, "A core for the graph")."""
 
-    def __init__(self, graph: IntegerGraph, largest_k: int, *, sweeps: int = SWEEPS) -> None:
+    degrees: Integers
+    """The degree in the whole graph of each vertex at hand."""
+    loads: Integers
+    """The largest_k largest loads of vertices that are not at hand; fewer if fewer were removed."""
+    loops: Integers
+    """The largest_k largest loops of the whole graph, decreasing."""
+    heaviest: int
+    total: int
+    """The sum of all degrees of the whole graph."""
+
+
+class GraphFacts:
+    """One graph and what is known of it, computed on first use.
+
+    With ``outside`` the graph at hand is a core of a larger one, and the facts are such that the bounds made from
+    them hold for the larger one.
+    """
+
+    def __init__(
+        self, graph: IntegerGraph, largest_k: int, *, sweeps: int = SWEEPS, outside: Outside | None = None
+    ) -> None:
         self.graph = graph
         self.largest_k = largest_k
         self.sweeps = sweeps
+        self.outside = outside
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the graph at hand is all there is."""
+        return self.outside is None
+
+    @property
+    def whole_degrees(self) -> Integers:
+        """Degrees in the whole graph of the vertices at hand."""
+        return self.graph.degrees if self.outside is None else self.outside.degrees
+
+    @property
+    def heaviest(self) -> int:
+        """The largest weight of an edge of the whole graph."""
+        return self.graph.heaviest if self.outside is None else self.outside.heaviest
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of all degrees of the whole graph."""
+        return int(self.graph.degrees.sum()) if self.outside is None else self.outside.total
+
+    @property
+    def loops(self) -> Integers:
+        """Loops of the whole graph, the largest_k largest among them."""
+        return self.graph.loops if self.outside is None else self.outside.loops
+
+    @property
+    def outside_loads(self) -> Integers:
+        """The largest loads of vertices that are not at hand."""
+        return np.zeros(0, dtype=np.int64) if self.outside is None else self.outside.loads
 
     @cached_property
     def _peeled(self) -> tuple[Integers, Integers]:
@@ -79,8 +132,7 @@ class GraphFacts:
     @cached_property
     def load_bits(self) -> int:
         """Loads are kept in units of 2^-load_bits: as fine as 64 bits allow, at most 2^-24."""
-        total = int(self.graph.degrees.sum())
-        return max(0, min(24, 61 - max(1, total).bit_length()))
+        return max(0, min(24, 61 - max(1, self.total).bit_length()))
 
     @cached_property
     def _load_graph(self) -> IntegerGraph:

@@ -122,7 +122,9 @@ def _search_all(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     except KeyboardInterrupt:
         reached = {count: _best_outcome(problem.graph, [], searcher, [one], settings) for count, one in best.items()}
         raise SolveInterrupted(reached) from None
-    plain = dict(solve_tpower(_plain(problem), ascending)) if searcher.graph is not problem.graph else {}
+    # Of a graph of which only a core is at hand, whoever holds the rest runs plain Algorithm 2.
+    needs_plain = problem.facts.is_whole and searcher.graph is not problem.graph
+    plain = dict(solve_tpower(_plain(problem), ascending)) if needs_plain else {}
     outcomes = {}
     for count in ascending:
         outcome = _best_outcome(problem.graph, [], searcher, [best[count]], settings)

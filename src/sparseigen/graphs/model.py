@@ -123,23 +123,95 @@ def outgoing_graph(graph: Graph, *, self_loops: str) -> IntegerGraph:
     return IntegerGraph(flipped, loops, unit, exact, sums + loops)
 
 
+@dataclass(frozen=True)
+class WeightFacts:
+    """What decides the unit of a graph's weights; facts of parts of a graph add up to those of the graph."""
+
+    count: int
+    low: float
+    high: float
+    total: float
+    integers: bool
+    halvings: int | None
+    """The weights are multiples of 2^-halvings; None: of no power of two down to 2^-FINEST_EXACT."""
+
+
+@dataclass(frozen=True)
+class WeightUnit:
+    """How weights become whole numbers: not stored (all 1), multiplied by a power of two, or rounded up."""
+
+    unit: float
+    exact: bool
+    all_ones: bool = False
+
+
+def weight_facts(values: NDArray[Any]) -> WeightFacts:
+    """The facts of some weights."""
+    if values.size == 0:
+        return WeightFacts(0, 1, 1, 0.0, True, 0)
+    integers = values.dtype.kind in "iub"
+    low, high = values.min(), values.max()
+    total = float(values.sum(dtype=np.float64))
+    return WeightFacts(
+        values.size,
+        int(low) if integers else float(low),
+        int(high) if integers else float(high),
+        total,
+        integers,
+        0 if integers or low == high == 1 else _halvings(values),
+    )
+
+
+def joined_facts(parts: list[WeightFacts]) -> WeightFacts:
+    """The facts of all parts together."""
+    filled = [part for part in parts if part.count] or parts[:1]
+    halvings = [part.halvings for part in filled]
+    known = [number for number in halvings if number is not None]
+    return WeightFacts(
+        sum(part.count for part in filled),
+        min(part.low for part in filled),
+        max(part.high for part in filled),
+        math.fsum(part.total for part in filled),
+        all(part.integers for part in filled),
+        max(known) if len(known) == len(halvings) else None,
+    )
+
+
+def unit_of(facts: WeightFacts) -> WeightUnit:
+    """The unit for weights with these facts."""
+    if facts.low == facts.high == 1:
+        return WeightUnit(1.0, exact=True, all_ones=True)
+    if facts.integers and int(facts.high) * facts.count < 1 << ROOM:
+        return WeightUnit(1.0, exact=True)
+    if facts.halvings is not None and facts.total * 2.0**facts.halvings < 2.0**52:
+        return WeightUnit(2.0**-facts.halvings, exact=True)
+    return WeightUnit(2.0 ** (math.frexp(facts.total)[1] - ROOM), exact=False)
+
+
+def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
+    """The weights as whole numbers; of length 0 when all are 1."""
+    if unit.all_ones:
+        return np.zeros(0, dtype=np.int32)
+    if unit.exact:
+        return _narrow(values if unit.unit == 1.0 else values / unit.unit)
+    return np.ceil(values.astype(np.float64) / unit.unit).astype(np.int64)
+
+
+def _halvings(values: NDArray[Any]) -> int | None:
+    few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
+    if not np.array_equal(few, np.floor(few)):
+        return None
+    for halvings in range(FINEST_EXACT + 1):
+        scaled = values * 2.0**halvings
+        if np.array_equal(scaled, np.floor(scaled)):
+            return halvings
+    return None
+
+
 def _whole_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], float, bool]:
     """Whole numbers, the weight one of them stands for, and whether they are the values exactly."""
-    empty = np.zeros(0, dtype=np.int32)
-    if values.size == 0 or (values.min() == 1 and values.max() == 1):
-        return empty, 1.0, True
-    if values.dtype.kind in "iub":
-        if int(values.max()) * values.size < 1 << ROOM:
-            return _narrow(values), 1.0, True
-        values = values.astype(np.float64)
-    total = float(values.sum(dtype=np.float64))
-    few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
-    for halvings in range(FINEST_EXACT + 1 if np.array_equal(few, np.floor(few)) else 0):
-        scaled = values * 2.0**halvings
-        if total * 2.0**halvings < 2.0**52 and np.array_equal(scaled, np.floor(scaled)):
-            return _narrow(scaled), 2.0**-halvings, True
-    unit = 2.0 ** (math.frexp(total)[1] - ROOM)
-    return np.ceil(values / unit).astype(np.int64), unit, False
+    unit = unit_of(weight_facts(values))
+    return in_units(values, unit), unit.unit, unit.exact
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:

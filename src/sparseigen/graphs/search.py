@@ -166,9 +166,9 @@ def resized(graph: IntegerGraph, fixed: Flags, vertices: Integers, count: int) -
 
 
 def _degree_orders(search: Searcher) -> dict[str, Integers]:
-    whole = search.facts.graph.degrees[search.part]
+    whole = search.facts.whole_degrees[search.part]
     orders = {"degree": np.argsort(-whole, kind="stable")}
-    if search.graph is not search.facts.graph:
+    if search.graph is not search.facts.graph or not search.facts.is_whole:
         orders["inner degree"] = search.graph.degree_order
     return orders
 

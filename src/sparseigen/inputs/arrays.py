@@ -99,6 +99,21 @@ def check_data(data: Any, *, device: Any = None) -> CheckedArray:
     return CheckedArray(values, "dense", names)
 
 
+def check_block(values: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Some rows of data as a C-ordered array or compressed rows, and the names of a frame's columns.
+
+    Finiteness is checked in the pass that finds the means.
+    """
+    values, names = _split_frame(values)
+    if is_sparse(values):
+        return _real_sparse(values, "X").tocsr(), names
+    values = _real_array(values, "X")
+    if values.ndim != 2:
+        message = f"X has {values.ndim} dimensions; it must be a table of samples x variables (2 dimensions)."
+        raise ShapeError(message)
+    return np.ascontiguousarray(values), names
+
+
 def is_sparse(value: Any) -> bool:
     """Whether this is a scipy sparse matrix.
 

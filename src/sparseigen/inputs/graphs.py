@@ -181,6 +181,21 @@ def vertices_of(graph: Graph, nodes: Any, name: str) -> NDArray[np.int64] | None
     return np.unique(np.array(found, dtype=np.int64))
 
 
+def vertex_labels(nodes: Any, name: str) -> NDArray[np.int64] | None:
+    """A collection of vertices that are whole numbers, ascending and unique; None stays None."""
+    if nodes is None:
+        return None
+    if isinstance(nodes, (str, bytes)) or not hasattr(nodes, "__iter__"):
+        message = f"{name}={nodes!r} must be a collection of vertices (list, set, array)."
+        raise OptionError(message)
+    wanted = [node.item() if isinstance(node, np.generic) else node for node in nodes]
+    for node in wanted:
+        if not isinstance(node, int) or isinstance(node, bool):
+            message = f"{name} holds {node!r}; the vertices of a graph on a cluster are whole numbers."
+            raise NodeError(message)
+    return np.unique(np.array(wanted, dtype=np.int64))
+
+
 def _check_coo(matrix: Any, labels: Sequence[Any] | None) -> None:
     """Before duplicates are summed: a sum could hide a negative weight."""
     bad = np.flatnonzero(~(matrix.data >= 0)) if matrix.data.size else np.zeros(0)
@@ -259,15 +274,21 @@ def _from_frame(frame: Any) -> Graph:
     if hasattr(frame, "to_pandas") and type(frame).__module__.startswith("pyarrow"):
         frame = frame.to_pandas()
     names = [str(name) for name in frame.columns]
-    ends = next((pair for pair in FRAME_COLUMNS if set(pair) <= set(names)), tuple(names[:2]))
-    if len(ends) < 2:
+    wanted = edge_columns(names)
+    if len(wanted) < 2:
         message = f"the edge frame has columns {names}; it needs two for the ends of an edge."
         raise ShapeError(message)
+    columns = [np.asarray(frame[frame.columns[names.index(name)]]) for name in wanted]
+    return graph_from_edges(*columns)
+
+
+def edge_columns(names: list[str]) -> list[str]:
+    """The names of the columns that hold the two ends of an edge and, if there is one, its weight."""
+    ends = list(next((pair for pair in FRAME_COLUMNS if set(pair) <= set(names)), names[:2]))
     rest = [name for name in names if name not in ends]
-    weight = "weight" if "weight" in rest else (rest[0] if len(names) == 3 else None)
-    columns = [np.asarray(frame[frame.columns[names.index(name)]]) for name in ends]
-    weights = None if weight is None else np.asarray(frame[frame.columns[names.index(weight)]])
-    return graph_from_edges(columns[0], columns[1], weights)
+    if "weight" in rest:
+        return [*ends, "weight"]
+    return [*ends, *rest] if len(names) == 3 else ends
 
 
 _PACKAGES: dict[str, Callable[[Any], Graph]] = {

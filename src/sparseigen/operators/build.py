@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import OptionError, UnsupportedOperatorError
+from sparseigen.inputs.arguments import check_flag
 from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.dense import DenseSymmetric
-from sparseigen.operators.mapped_data import MappedData
 from sparseigen.operators.sparse import SparseSymmetric
 from sparseigen.operators.sparse_data import SparseData
-from sparseigen.operators.torch_data import TorchData
 
 SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
     "dense": DenseSymmetric,
@@ -23,11 +22,17 @@ SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
 }
 """Layout of a symmetric matrix -> operator. A new operator is one file and one row here or below."""
 
+
+def _on_device(data: CheckedArray, **options: Any) -> Operator:
+    from sparseigen.operators.torch_data import TorchData
+
+    return TorchData(data, **options)
+
+
 COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
     "dense": DenseData,
     "sparse": SparseData,
-    "mapped": MappedData,
-    "device": TorchData,
+    "device": _on_device,
 }
 """Layout of data -> operator that stands for their covariance."""
 
@@ -35,14 +40,31 @@ CONTRACT = ("size", "diagonal", "apply_support", "columns")
 """What an object of the caller's must have to be used as an operator."""
 
 
-def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 1, device: Any = None) -> Operator:
+def covariance(
+    X: Any,
+    *,
+    center: bool = True,
+    scale: bool = False,
+    ddof: int = 1,
+    device: Any = None,
+    memory_limit: Any = None,
+    checkpoint: Any = None,
+    dataset: str | None = None,
+    shape: Any = None,
+    on_block: Callable[[int, int, int], None] | None = None,
+    client: Any = None,
+    keep: bool = True,
+) -> Operator:
     """Stand for the covariance matrix of data without forming it.
 
     Parameters
     ----------
-    X : array, scipy sparse matrix, DataFrame, np.memmap, torch or cupy tensor of shape (n_samples, n_features)
-        The data. Never written to. Sparse data are not densified, memory maps stay on disk, frames keep their
-        column names. float32 data are multiplied in float32; values are accumulated in float64.
+    X : array, scipy sparse matrix, DataFrame, torch or cupy tensor, np.memmap, path, source of row blocks, dask array
+        The data, samples x variables. Never written to. Sparse data are not densified, frames keep their column
+        names. float32 data are multiplied in float32; values are accumulated in float64. Memory maps, paths (.npy,
+        .h5, .hdf5, .h5ad, .zarr, .arrow, .feather, .ipc, .parquet) and functions or lists that give blocks of rows
+        are read in passes and never held in memory. Dask arrays and dataframes, and lists of delayed objects or of
+        callables that load one partition of rows each (dense or scipy CSR), stay on a Dask cluster.
     center : bool
         Subtract each column's mean. Without it the second moment X'X / (n - ddof) is meant.
     scale : bool
@@ -51,6 +73,21 @@ def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 
         The divisor is n_samples - ddof.
     device : str or torch.device, optional
         Where to keep dense data: "cuda" moves them to the GPU. Tensors stay where they are unless told otherwise.
+    memory_limit : int or str, optional
+        Bytes ("1GB") that data read in passes may take, besides the interpreter's own.
+    checkpoint : path, optional
+        For data read in passes: every finished pass is saved there, and the same calls on the same data go on from
+        there after a kill. A damaged checkpoint, or one of other data, is refused.
+    dataset : str, optional
+        Which table of an HDF5, AnnData or zarr file; X, or the only one, if not given.
+    shape : (int, int), optional
+        Shape of data that a function or a list gives in blocks.
+    on_block : callable, optional
+        Called as ``on_block(pass_number, rows_done, n_rows)`` after every block that is read.
+    client : dask.distributed.Client, optional
+        The cluster that holds data in partitions. Without it the current client is used, or dask's default scheduler.
+    keep : bool
+        Keep data in partitions in the workers' memory. False loads them anew in every pass.
 
     Returns
     -------
@@ -66,12 +103,84 @@ def covariance(X: Any, *, center: bool = True, scale: bool = False, ddof: int = 
     >>> bool(np.allclose(operator.to_dense(), np.cov(X.T)))
     True
     """
+    # Imported when data come this way: most callers have a matrix or an array, and a command starts in milliseconds.
+    from sparseigen.inputs.row_partitions import is_row_partitions
+    from sparseigen.inputs.sources import as_row_source, check_checkpoint
+
     for name, value in (("center", center), ("scale", scale)):
         if not isinstance(value, (bool, np.bool_)):
             message = f"{name}={value!r} must be True or False."
             raise OptionError(message)
+    if is_row_partitions(X):
+        return _on_cluster(
+            X,
+            {"device": device, "memory_limit": memory_limit, "dataset": dataset, "shape": shape, "on_block": on_block},
+            client,
+            center=bool(center),
+            scale=bool(scale),
+            ddof=ddof,
+            keep=check_flag(keep, "keep"),
+            checkpoint=check_checkpoint(checkpoint),
+        )
+    if client is not None:
+        message = (
+            "client= is for data in partitions (a dask array or dataframe, or a list of delayed objects or loaders); "
+            f"X is {type(X).__name__}. Leave client out."
+        )
+        raise OptionError(message)
+    source = None if device is not None else as_row_source(X, dataset=dataset, shape=shape)
+    if source is not None:
+        from sparseigen.inputs.memory_plan import check_memory_limit
+        from sparseigen.operators.chunked import ChunkedData
+
+        return ChunkedData(
+            source,
+            center=bool(center),
+            scale=bool(scale),
+            ddof=ddof,
+            memory_limit=check_memory_limit(memory_limit),
+            checkpoint=check_checkpoint(checkpoint),
+            on_block=on_block,
+        )
+    passing = {"memory_limit": memory_limit, "checkpoint": checkpoint, "dataset": dataset, "shape": shape}
+    given = [option for option, wish in (passing | {"on_block": on_block}).items() if wish is not None]
+    if given:
+        message = f"{given[0]} is for data read in passes (a path, a memory map, blocks of rows), not for X in memory."
+        raise OptionError(message)
     checked = check_data(X, device=device)
     return COVARIANCE_OPERATORS[checked.layout](checked, center=bool(center), scale=bool(scale), ddof=ddof)
+
+
+def _on_cluster(X: Any, elsewhere: dict[str, Any], client: Any, **options: Any) -> Operator:
+    """The covariance of data in partitions; options that are for data elsewhere are refused."""
+    given = [option for option, wish in elsewhere.items() if wish is not None]
+    if given:
+        message = f"{given[0]}={elsewhere[given[0]]!r} is not for data in partitions, which stay with the workers."
+        raise OptionError(message)
+    from sparseigen.inputs.cluster import Cluster
+    from sparseigen.inputs.row_partitions import row_partitions
+    from sparseigen.operators.cluster_data import ClusterData
+
+    return ClusterData(row_partitions(X), Cluster(client), **options)
+
+
+def covariance_of_data(value: Any, *, scale: bool) -> Any:
+    """An operator that knows its data's means and scales, if that is what was given; None for anything else.
+
+    Raises
+    ------
+    OptionError
+        If it was made without scaling and ``scale`` asks for it, or without centring.
+    """
+    if not isinstance(value, Operator) or not hasattr(value, "means"):
+        return None
+    if (scale and not value.scale) or not value.center:  # type: ignore[attr-defined]
+        message = (
+            "the operator was made with other options than the estimator's: use covariance(source"
+            f"{', scale=True' if scale else ''}), centred, or set scale={bool(value.scale)} here."  # type: ignore[attr-defined]
+        )
+        raise OptionError(message)
+    return value
 
 
 def as_operator(matrix: Any) -> Operator:

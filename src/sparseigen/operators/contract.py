@@ -7,8 +7,9 @@ sparse vector, show columns and small blocks, and wrap itself (shifted, deflated
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from sparseigen.errors import UnsupportedOperatorError
 Indices = NDArray[np.int64]
 Vector = NDArray[Any]
 Matrix = NDArray[Any]
+Answer = TypeVar("Answer")
 
 LARGEST_MATERIALISED = 4096
 """No operator forms its p x p matrix above this size (128 MiB in float64)."""
@@ -283,6 +285,26 @@ class Operator(ABC):
     def prepared_for(self, n_products: int) -> Operator:
         """The same operator, or the one that gives the same answers faster when many products are to come."""
         return self
+
+    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
+        """The results of several computations with this operator, in their order.
+
+        One after the other here. An operator whose data are read in passes runs them side by side, so that each pass
+        answers what all of them ask for. Computations must not depend on each other.
+        """
+        return [one() for one in work]
+
+    def columns_at_once(self, entries: int) -> int:
+        """How many columns to ask for at a time, where a block of about ``entries`` numbers suits the caller."""
+        return max(1, entries // self.size)
+
+    def affordable_columns(self) -> float:
+        """How many columns of A a default bound may ask for, all in all; where each is dear, not every bound pays."""
+        return np.inf
+
+    def negative_part(self) -> float:
+        """How far below zero an eigenvalue of A can be, proven; infinite where nothing is known."""
+        return 0.0 if self.psd_by_construction else np.inf
 
     def shifted(self, shift: float) -> Operator:
         """A + shift I."""

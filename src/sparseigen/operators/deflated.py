@@ -14,14 +14,15 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparseigen.errors import StartError
 from sparseigen.inputs.arrays import row_blocks
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
 
 
 class LowRankUpdated(Operator):
@@ -38,6 +39,12 @@ class LowRankUpdated(Operator):
         self.base, self.left, self.middle = base, left, np.asarray(middle, dtype=np.float64)
         self.size, self.dtype, self.names = base.size, base.dtype, base.names
         self.positive_semidefinite = positive_semidefinite
+        self.find_negative_part: Callable[[], float] | None = None
+        """For updates that leave a positive semidefinite matrix so, but for the rounding of what is stored."""
+
+    def negative_part(self) -> float:
+        """From the rounding of the update, where the deflation is one that keeps the matrix semidefinite."""
+        return np.inf if self.find_negative_part is None else self.find_negative_part()
 
     def _change(self, indices: Indices) -> NDArray[np.float64]:
         """The rows of left middle' at indices."""
@@ -98,10 +105,24 @@ class LowRankUpdated(Operator):
         change = self.left @ (self.middle @ (self.left.T @ block))
         return (self.base.block_apply(block) + change).astype(self.dtype, copy=False)
 
+    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
+        """As the base does it."""
+        return self.base.together(work)
+
+    def columns_at_once(self, entries: int) -> int:
+        """As many as suit the base."""
+        return self.base.columns_at_once(entries)
+
+    def affordable_columns(self) -> float:
+        """As many as the base affords."""
+        return self.base.affordable_columns()
+
     def prepared_for(self, n_products: int) -> Operator:
         """Prepare the base."""
         base = self.base.prepared_for(n_products)
-        return LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
+        prepared = LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
+        prepared.find_negative_part = self.find_negative_part if base is self.base else None
+        return prepared
 
     def describe(self) -> dict[str, object]:
         """What the base says, and the rank of the change."""
@@ -148,7 +169,29 @@ def projection(operator: Operator, vector: Vector) -> Operator:
     if ready is not None:
         return ready
     x, product, value = _product(operator, vector)
-    return _updated(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
+    updated = _updated(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
+    updated.find_negative_part = cache(partial(_projection_defect, operator, x, product, value))
+    return updated
+
+
+def _projection_defect(operator: Operator, x: Vector, product: Vector, value: float) -> float:
+    """How far the stored (I - xx') A (I - xx') can be from semidefinite.
+
+    With q the stored product and v the stored value, the stored matrix is the exact one less x e' + e x' plus f xx',
+    e = q - Ax, f = v - x'Ax; and the exact one reaches no lower than A does, whatever the length of x below sqrt(2).
+    """
+    before = operator.negative_part()
+    if np.isinf(before):
+        return np.inf
+    support = np.flatnonzero(x)
+    weights, columns = x[support], operator.accurate_columns(support)
+    errors, unit = operator.entry_errors(), 2.0**-52
+    own = np.sqrt(errors) * float(np.abs(weights) @ np.sqrt(errors[support]))
+    rounding = 2.0 * (len(support) + 4) * unit * (np.abs(columns) @ np.abs(weights) + np.abs(product))
+    away = float(np.linalg.norm(np.abs(columns @ weights - product) + own + rounding)) * 1.000001
+    length = float(np.linalg.norm(x)) * 1.000001
+    apart = 2.0 * (len(x) + 4) * unit * float(np.abs(x) @ np.abs(product)) + length * away
+    return (before + 2.0 * length * away + length**2 * apart) * 1.000001
 
 
 def hotelling(operator: Operator, vector: Vector) -> Operator:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
 
 
 class ShiftedOperator(Operator):
@@ -69,6 +71,18 @@ class ShiftedOperator(Operator):
     def negated(self) -> Operator:
         """The negative, in the same wrapper."""
         return ShiftedOperator(self.base, sign=-self.sign, shift=-self.shift)
+
+    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
+        """As the base does it."""
+        return self.base.together(work)
+
+    def columns_at_once(self, entries: int) -> int:
+        """As many as suit the base."""
+        return self.base.columns_at_once(entries)
+
+    def affordable_columns(self) -> float:
+        """As many as the base affords."""
+        return self.base.affordable_columns()
 
     def prepared_for(self, n_products: int) -> Operator:
         """Prepare the base."""

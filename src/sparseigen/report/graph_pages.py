@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import OptionError, ShapeError
-from sparseigen.graphs.files import read_graph
+from sparseigen.graphs.files import read_file
 from sparseigen.graphs.model import IntegerGraph, build_graph
 from sparseigen.inputs.graphs import Graph, as_path, check_graph
 from sparseigen.inputs.labels import as_positions
@@ -136,7 +136,7 @@ def _opening(results: list[DenseSubgraphResult], chosen: int | None) -> int:
 
 def _source(graph: Any, result: DenseSubgraphResult) -> Graph:
     path = as_path(graph)
-    source = check_graph(graph) if path is None else read_graph(path)
+    source = check_graph(graph) if path is None else read_file(path)
     if source.n_vertices != result.indicator.size:
         message = f"graph has {source.n_vertices} vertices; the results are about one with {result.indicator.size}."
         raise ShapeError(message)

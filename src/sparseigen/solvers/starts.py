@@ -7,6 +7,7 @@ function here and a row in STARTS.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +83,8 @@ def columns(operator: Operator, cardinality: int, options: SolverOptions) -> lis
     by_energy = np.argsort(-energies, kind="stable")[:COLUMN_STARTS]
     by_rest = np.argsort(-energies_without_diagonal, kind="stable")[: COLUMN_STARTS // 2]
     starts = []
-    for j in dict.fromkeys([*pool[by_energy].tolist(), *pool[by_rest].tolist()]):
-        column = operator.columns(np.array([j], dtype=np.int64))[:, 0]
+    strongest = np.array(list(dict.fromkeys([*pool[by_energy].tolist(), *pool[by_rest].tolist()])), dtype=np.int64)
+    for j, column in zip(strongest.tolist(), operator.columns(strongest).T, strict=True):
         kept = kernels.largest_magnitudes(np.ascontiguousarray(column), cardinality, nonnegative=options.nonnegative)
         values = column[kept].astype(np.float64)
         values = np.maximum(values, 0.0) if options.nonnegative else values
@@ -98,7 +99,7 @@ def _energies(operator: Operator, pool: Indices, cardinality: int) -> tuple[NDAr
     if ready is not None:
         return ready
     energies, energies_without_diagonal = np.empty(len(pool)), np.empty(len(pool))
-    for block in _blocks(pool, operator.size):
+    for block in _blocks(pool, operator):
         squares = operator.columns(pool[block]).astype(np.float64) ** 2
         energies[block] = _top_sums(squares, cardinality)
         squares[pool[block], np.arange(squares.shape[1])] = 0.0
@@ -116,14 +117,11 @@ def random(operator: Operator, cardinality: int, options: SolverOptions) -> list
 
 def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
     """The paper's start first, then its second form, the strongest columns and the decreasing schedule."""
-    starts = []
+    makers = [columns]
     if operator.diagonal().any():
-        starts += max_variance(operator, cardinality, options)
-        starts += top_k_variance(operator, cardinality, options)
-    starts += columns(operator, cardinality, options)
-    if operator.diagonal().any():
-        starts += warm(operator, cardinality, options)
-    return starts
+        makers = [max_variance, top_k_variance, columns, warm]
+    made = operator.together([partial(make, operator, cardinality, options) for make in makers])
+    return [start for starts in made for start in starts]
 
 
 STARTS: dict[str, Callable[[Operator, int, SolverOptions], list[Start]]] = {
@@ -159,7 +157,7 @@ def _unit(indices: Indices, values: NDArray[np.float64], previous: SparseVector)
 
 def _column_pool(operator: Operator) -> Indices:
     """All columns, or those of largest variance and of largest weight in a rough leading eigenvector."""
-    if operator.size <= LARGEST_MATERIALISED:
+    if operator.size <= LARGEST_MATERIALISED and operator.affordable_columns() >= operator.size:
         return np.arange(operator.size, dtype=np.int64)
     by_variance = kernels.largest_magnitudes(operator.diagonal(), COLUMN_POOL // 2)
     vector = np.sqrt(np.abs(operator.diagonal()))
@@ -173,8 +171,8 @@ def _column_pool(operator: Operator) -> Indices:
     return np.union1d(by_variance, by_weight).astype(np.int64)
 
 
-def _blocks(pool: Indices, size: int) -> list[slice]:
-    step = max(1, (1 << 22) // size)
+def _blocks(pool: Indices, operator: Operator) -> list[slice]:
+    step = operator.columns_at_once(1 << 22)
     return [slice(i, min(i + step, len(pool))) for i in range(0, len(pool), step)]
 
 

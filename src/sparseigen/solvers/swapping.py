@@ -86,7 +86,8 @@ def _border(operator: Operator, inside: Indices, outside: Indices, columns: Colu
 
 def _exchanged(operator: Operator, columns: Columns, before: Indices, after: Indices) -> Columns:
     """The columns of A at the new support: one is new, the others are at hand."""
-    entering = np.setdiff1d(after, before)
+    at_hand = set(before.tolist())
+    entering = np.array([index for index in after.tolist() if index not in at_hand], dtype=np.int64)
     known = np.hstack([columns, np.asarray(operator.columns(entering), dtype=np.float64)])
     position = {int(index): place for place, index in enumerate([*before.tolist(), *entering.tolist()])}
     return np.ascontiguousarray(known[:, [position[int(index)] for index in after]])

@@ -6,6 +6,7 @@ X.-T. Yuan and T. Zhang, "Truncated Power Method for Sparse Eigenvalue Problems"
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -71,10 +72,13 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
     moving = operator.shifted(shift) if shift > 0.0 else operator
     starts = make_starts(operator, cardinality, options)
     # The first start always runs Algorithm 1 in full, so that the answer is never below the plain one.
-    runs = [
-        _run(moving, cardinality, start, options, shift, in_full=first or options.polish is None)
-        for first, start in zip([True] + [False] * (len(starts) - 1), starts, strict=True)
-    ]
+    in_full = [first or options.polish is None for first in [True] + [False] * (len(starts) - 1)]
+    runs = operator.together(
+        [
+            partial(_run, moving, cardinality, start, options, shift, in_full=full)
+            for start, full in zip(starts, in_full, strict=True)
+        ]
+    )
     runs = _distinct(sorted(runs, key=lambda run: -run.value))
     settings: dict[str, Any] = {
         "start": starts[0][0] if len(starts) == 1 else str(options.start),
@@ -85,7 +89,12 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
     best = runs[0]
     if options.polish == "swap":
         rounds = _swap_rounds(operator, cardinality, runs[0])
-        polished = [_polish(operator, moving, cardinality, run, options, shift, rounds) for run in runs[:POLISHED_RUNS]]
+        polished = operator.together(
+            [
+                partial(_polish, operator, moving, cardinality, run, options, shift, rounds)
+                for run in runs[:POLISHED_RUNS]
+            ]
+        )
         best, swaps, limited = max(polished, key=lambda item: item[0].value)
         settings |= {"swaps": swaps, "swap_limited": limited}
         if len(starts) > 1:

@@ -101,7 +101,8 @@ function heatColumns() {
 
 function heatPicture() {
   const columns = heatColumns();
-  const variables = variablesOf(shown).slice(0, SHOWN_BARS).reverse();
+  const all = variablesOf(shown);
+  const variables = all.slice(0, SHOWN_BARS).reverse();
   const names = variables.map(nameOf);
   const z = variables.map((variable) => columns.lookups.map((lookup) => lookup.get(variable) ?? null));
   const few = columns.lookups.length <= 8;
@@ -125,7 +126,7 @@ function heatPicture() {
       xaxis: { title: { text: columns.title }, tickvals: ticks, ticktext: ticks.map((i) => columns.ticks[i]), showgrid: false, zeroline: false },
       yaxis: { ...NAME_TICKS, tickvals: names.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.5, Math.max(3, names.length) - 0.5], showgrid: false, zeroline: false } },
     says: `Heat map of the loadings of ${names.length} variables over ${columns.lookups.length} columns (${columns.title}).`,
-    note: (columns.at < 0 ? "" : "The variables of the k shown (framed), followed along the path. ") +
+    note: (all.length > names.length ? `The ${names.length} of ${all.length} variables with the largest loadings. ` : "") + (columns.at < 0 ? "" : "The variables of the k shown (framed), followed along the path. ") +
       `Full blue is ${compact(most)}, full orange \u2212${compact(most)}; empty cells are exact zeros.`,
   };
 }

@@ -1,0 +1,1 @@
+"""Beyond memory and beyond one machine: measured on this one."""

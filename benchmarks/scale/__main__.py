@@ -1,0 +1,26 @@
+"""Print every table, or the ones named: `python -m benchmarks.scale chunked dask`; files go to SPARSEIGEN_SCRATCH.
+
+Beyond memory: chunked, single-cell. Beyond one machine: dask, kill, graph, model.
+"""
+
+import sys
+
+from benchmarks.scale import dask_data, dask_graph, model
+from benchmarks.scale.chunked import show_chunked
+from benchmarks.scale.single_cell import show_single_cell
+from benchmarks.timing import machine
+
+TABLES = {
+    "chunked": show_chunked,
+    "single-cell": show_single_cell,
+    "dask": dask_data.show_dask,
+    "kill": dask_data.show_kill,
+    "graph": dask_graph.show_graph,
+    "model": model.show_model,
+}
+
+if __name__ == "__main__":
+    print(machine(), "\n", flush=True)
+    for name in sys.argv[1:] or TABLES:
+        TABLES[name]()
+        print(flush=True)

@@ -1,0 +1,85 @@
+"""One thread reads ahead, so that the disk and the processor work at the same time; never more than a few blocks."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.inputs.row_source import RowSource
+
+BLOCKS_HELD = 3
+"""One being read, one waiting, one in use."""
+
+
+class ReadAhead:
+    """The blocks of a source, read by a thread of their own into buffers that are used over and over."""
+
+    def __init__(self, source: RowSource, rows: int) -> None:
+        self.source, self.rows = source, rows
+        self._buffers: list[NDArray[Any]] = []
+
+    def blocks(self, start: int = 0) -> Iterator[Any]:
+        """Blocks in order; each is valid until the next one is asked for."""
+        free: queue.SimpleQueue[NDArray[Any] | None] = queue.SimpleQueue()
+        for buffer in self._own_buffers():
+            free.put(buffer)
+        ready: queue.Queue[tuple[Any, NDArray[Any] | None, BaseException | None]] = queue.Queue(maxsize=1)
+        stop = threading.Event()
+        reader = threading.Thread(target=self._read, args=(start, free, ready, stop), daemon=True)
+        reader.start()
+        try:
+            while True:
+                block, used, failure = ready.get()
+                if failure is not None:
+                    raise failure
+                if block is None:
+                    return
+                yield block
+                if used is not None:
+                    free.put(used)
+        finally:
+            stop.set()
+            free.put(None)
+            while reader.is_alive():
+                try:
+                    ready.get(timeout=0.02)
+                except queue.Empty:
+                    continue
+            reader.join()
+
+    def _own_buffers(self) -> list[NDArray[Any]]:
+        if not self.source.sparse and not self._buffers:
+            shape = (min(self.rows, self.source.shape[0]), self.source.shape[1])
+            self._buffers = [np.empty(shape, dtype=self.source.dtype) for _ in range(BLOCKS_HELD)]
+        return self._buffers
+
+    def _read(self, start: int, free: Any, ready: Any, stop: threading.Event) -> None:
+        lent: list[NDArray[Any]] = []
+
+        def buffers(count: int) -> NDArray[Any]:
+            buffer = free.get()
+            if buffer is None:
+                raise _Stopped
+            lent.append(buffer)
+            view: NDArray[Any] = buffer[:count]
+            return view
+
+        try:
+            for block in self.source.blocks(self.rows, start, buffers):
+                ready.put((block, lent.pop() if lent else None, None))
+                if stop.is_set():
+                    return
+            ready.put((None, None, None))
+        except _Stopped:
+            pass
+        except BaseException as failure:
+            ready.put((None, None, failure))
+
+
+class _Stopped(Exception):
+    """The consumer went away."""

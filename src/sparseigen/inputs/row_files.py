@@ -1,0 +1,279 @@
+"""Files that are read in blocks of rows: the ending of a path says how."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.errors import InputError, MissingDataError, OptionError, one_of
+from sparseigen.inputs.optional import require
+from sparseigen.inputs.row_arrow import ArrowRows
+from sparseigen.inputs.row_source import (
+    CONVERT,
+    ArrayRows,
+    Buffers,
+    PlainRows,
+    RowSource,
+    as_floats,
+    check_source_shape,
+    file_fingerprint,
+    float_dtype,
+    sampled_hash,
+)
+
+
+def open_rows(path: Path, dataset: str | None) -> RowSource:
+    """The rows of a file; a folder is taken for a zarr store."""
+    if not path.exists():
+        message = f"{path} does not exist; check the path."
+        raise MissingDataError(message)
+    opener = OPENERS.get(path.suffix.lower())
+    if opener is None:
+        message = (
+            f"{path.name} has the ending {path.suffix!r}, which cannot be read in blocks of rows. "
+            f"Allowed: {one_of(OPENERS)}. Text tables: {CONVERT}"
+        )
+        raise InputError(message)
+    if dataset is not None and path.suffix.lower() not in WITH_DATASETS:
+        message = f"dataset={dataset!r} names a part of a {one_of(WITH_DATASETS)} file; {path.name} has none."
+        raise OptionError(message)
+    return opener(path, dataset)
+
+
+def _open_npy(path: Path, dataset: str | None) -> RowSource:
+    try:
+        mapped = np.lib.format.open_memmap(path, mode="r")
+    except (ValueError, EOFError, OSError) as error:
+        message = f"{path.name} cannot be read as a NumPy array: {error}"
+        raise InputError(message) from error
+    if mapped.ndim == 2 and mapped.flags.c_contiguous:
+        return PlainRows(path, mapped.offset, mapped.shape, mapped.dtype, path.name)
+    return ArrayRows(mapped, path.name)
+
+
+class Hdf5Rows:
+    """A dense HDF5 dataset, or X of an AnnData file stored dense."""
+
+    sparse = False
+
+    def __init__(self, path: Path, place: str, names: tuple[str, ...] | None) -> None:
+        self.path, self.place, self.names = path, place, names
+        self.label = f"{path.name}:{place}"
+        with self._open() as file:
+            data = file[place]
+            self.shape = check_source_shape(data.shape, self.label)
+            self.dtype = float_dtype(data.dtype, self.label)
+            chunks = data.chunks
+        self.chunk_rows = chunks[0] if chunks else 1
+        by_columns = chunks is not None and chunks[0] * 16 > self.shape[0] and chunks[1] * 4 < self.shape[1]
+        self.advice = f"{self.label} is stored in tall chunks {chunks}; {CONVERT}" if by_columns else None
+
+    def _open(self) -> Any:
+        return require("h5py", purpose="reading HDF5 files").File(self.path, "r")
+
+    def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
+        """Read straight into the buffers; HDF5 converts on the way."""
+        with self._open() as file:
+            data = file[self.place]
+            for begin in range(start, self.shape[0], rows):
+                block = buffers(min(rows, self.shape[0] - begin))
+                if data.dtype.kind in "iu" and data.dtype.itemsize == 8:
+                    block[:] = as_floats(data[begin : begin + len(block)], self.dtype, self.label)
+                else:
+                    data.read_direct(block, np.s_[begin : begin + len(block)])
+                yield block
+
+    def fingerprint(self) -> str:
+        """That of the file, and the dataset."""
+        return f"{file_fingerprint(self.path)} {self.place}"
+
+
+class CsrRows:
+    """X of an AnnData file in compressed rows (``data``, ``indices``, ``indptr``), never densified."""
+
+    sparse = True
+
+    def __init__(self, path: Path, place: str, shape: tuple[int, ...], names: tuple[str, ...] | None) -> None:
+        self.path, self.place, self.names = path, place, names
+        self.advice: str | None = None
+        self.label = f"{path.name}:{place}"
+        self.shape = check_source_shape(shape, self.label)
+        with self._open() as file:
+            group = file[place]
+            self.dtype = float_dtype(group["data"].dtype, self.label)
+            self.starts: NDArray[np.int64] = np.asarray(group["indptr"][:], dtype=np.int64)
+            stored = (len(group["data"]), len(group["indices"]))
+        steps = np.diff(self.starts)
+        if len(self.starts) != self.shape[0] + 1 or self.starts[0] != 0 or (steps < 0).any():
+            message = f"{self.label} is damaged: its row pointers do not fit {self.shape[0]} rows."
+            raise InputError(message)
+        if stored != (self.starts[-1], self.starts[-1]):
+            message = f"{self.label} is damaged: {stored[0]} values, {stored[1]} indices, {self.starts[-1]} expected."
+            raise InputError(message)
+        # A block of compressed rows is multiplied through copies of its values and indices.
+        self.row_bytes = 3 * int(np.ceil((4 + self.dtype.itemsize) * self.starts[-1] / self.shape[0])) + 8
+
+    def _open(self) -> Any:
+        return require("h5py", purpose="reading .h5ad files").File(self.path, "r")
+
+    def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[Any]:
+        """CSR matrices of some rows each."""
+        from scipy.sparse import csr_matrix
+
+        with self._open() as file:
+            group = file[self.place]
+            for begin in range(start, self.shape[0], rows):
+                end = min(begin + rows, self.shape[0])
+                part = slice(int(self.starts[begin]), int(self.starts[end]))
+                values = as_floats(group["data"][part], self.dtype, self.label)
+                columns = group["indices"][part]
+                if columns.size and (int(columns.min()) < 0 or int(columns.max()) >= self.shape[1]):
+                    message = f"{self.label} is damaged: column indices outside 0..{self.shape[1] - 1}."
+                    raise InputError(message)
+                pointers = self.starts[begin : end + 1] - self.starts[begin]
+                small = np.int32 if int(pointers[-1]) < 2**31 else np.int64
+                block = csr_matrix(
+                    (values, columns.astype(small, copy=False), pointers.astype(small)), (end - begin, self.shape[1])
+                )
+                block.sum_duplicates()
+                yield block
+
+    def fingerprint(self) -> str:
+        """That of the file, and the place of the matrix in it."""
+        return f"{file_fingerprint(self.path)} {self.place}"
+
+
+def _open_hdf5(path: Path, dataset: str | None) -> RowSource:
+    h5py = require("h5py", purpose="reading HDF5 files")
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        message = f"{path.name} cannot be read as HDF5: {error}"
+        raise InputError(message) from error
+    with file:
+        place = dataset or _only_table(file, h5py, path)
+        if place not in file:
+            message = f"{path.name} has no dataset {place!r}; it has: {one_of(_tables(file, h5py))}."
+            raise OptionError(message)
+        node = file[place]
+        names = _variable_names(file, node)
+        if not isinstance(node, h5py.Group):
+            return Hdf5Rows(path, place, names)
+        kind = node.attrs.get("encoding-type", "")
+        shape = tuple(int(side) for side in node.attrs.get("shape", ()))
+    if kind == "csr_matrix":
+        return CsrRows(path, place, shape, names)
+    if kind == "csc_matrix":
+        message = f"{path.name}:{place} is stored by columns (csc_matrix), which gives no blocks of rows; {CONVERT}"
+        raise InputError(message)
+    message = f"{path.name}:{place} is a group that holds no matrix ({kind or 'no encoding-type'})."
+    raise InputError(message)
+
+
+def _tables(file: Any, h5py: Any) -> list[str]:
+    found: list[str] = []
+
+    def look(name: str, node: Any) -> None:
+        dense = isinstance(node, h5py.Dataset) and node.ndim == 2
+        sparse = isinstance(node, h5py.Group) and node.attrs.get("encoding-type") in ("csr_matrix", "csc_matrix")
+        if dense or sparse:
+            found.append(name)
+
+    file.visititems(look)
+    return found
+
+
+def _only_table(file: Any, h5py: Any, path: Path) -> str:
+    """X of an AnnData file, or the only table there is."""
+    if "X" in file:
+        return "X"
+    tables = _tables(file, h5py)
+    if len(tables) != 1:
+        has = f"it has: {one_of(tables)}" if tables else "it has no two-dimensional dataset"
+        message = f"{path.name} does not say which table is meant; {has}. Choose one with dataset='...'."
+        raise OptionError(message)
+    return tables[0]
+
+
+def _variable_names(file: Any, node: Any) -> tuple[str, ...] | None:
+    """The names of an AnnData file's variables, where they fit the matrix."""
+    variables = file.get("var")
+    if variables is None or not hasattr(variables, "attrs") or not hasattr(variables, "keys"):
+        return None
+    key = variables.attrs.get("_index", "_index")
+    if key not in variables:
+        return None
+    found = tuple(name.decode() if isinstance(name, bytes) else str(name) for name in variables[key][:])
+    shape = node.shape if hasattr(node, "shape") else node.attrs.get("shape", (0, 0))
+    return found if len(found) == int(shape[-1]) and len(set(found)) == len(found) else None
+
+
+class ZarrRows:
+    """A two-dimensional zarr array; whole chunks of rows are read at a time."""
+
+    sparse = False
+    names: tuple[str, ...] | None = None
+
+    def __init__(self, array: Any, label: str) -> None:
+        self.array, self.label = array, label
+        self.shape = check_source_shape(tuple(array.shape), label)
+        self.dtype = float_dtype(np.dtype(array.dtype), label)
+        self.chunk_rows = int(array.chunks[0])
+        wide = self.chunk_rows * 16 > self.shape[0] and int(array.chunks[1]) * 4 < self.shape[1]
+        self.advice = f"{label} is stored in tall chunks {tuple(array.chunks)}; {CONVERT}" if wide else None
+
+    def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
+        """Blocks that end where chunks end, so that no chunk is decompressed twice, if one fits into a block."""
+        step = max(rows - rows % self.chunk_rows, min(rows, self.chunk_rows))
+        for begin in range(start, self.shape[0], step):
+            part = self.array[begin : begin + step]
+            block = buffers(len(part))
+            block[:] = as_floats(np.asarray(part), self.dtype, self.label)
+            yield block
+
+    def fingerprint(self) -> str:
+        """A hash of the first, the middle and the last row."""
+        return sampled_hash(self.array, self.shape)
+
+
+def _open_zarr(path: Path, dataset: str | None) -> RowSource:
+    zarr = require("zarr", purpose="reading zarr stores")
+    try:
+        node = zarr.open(str(path), mode="r")
+    except Exception as error:  # zarr has errors of its own for every way a store can be damaged
+        message = f"{path.name} cannot be read as a zarr store: {error}"
+        raise InputError(message) from error
+    if hasattr(node, "keys"):
+        names = sorted(node.keys())
+        place = dataset or ("X" if "X" in names else names[0] if len(names) == 1 else None)
+        if place is None or place not in names:
+            message = f"{path.name} is a group; choose one of its arrays with dataset='...': {one_of(names)}."
+            raise OptionError(message)
+        node = node[place]
+        if hasattr(node, "keys"):
+            message = f"{path.name}:{place} is a group, not an array; sparse zarr groups: {CONVERT}"
+            raise InputError(message)
+    return ZarrRows(node, path.name)
+
+
+def _arrow(kind: str) -> Callable[[Path, str | None], RowSource]:
+    return lambda path, dataset: ArrowRows(path, kind)
+
+
+OPENERS: dict[str, Callable[[Path, str | None], RowSource]] = {
+    ".npy": _open_npy,
+    ".h5": _open_hdf5,
+    ".hdf5": _open_hdf5,
+    ".h5ad": _open_hdf5,
+    ".zarr": _open_zarr,
+    ".arrow": _arrow("Arrow IPC"),
+    ".feather": _arrow("Arrow IPC"),
+    ".ipc": _arrow("Arrow IPC"),
+    ".parquet": _arrow("parquet"),
+}
+"""File ending -> source. A new format is a class here (or beside this file) and a row in this table."""
+WITH_DATASETS = {".h5", ".hdf5", ".h5ad", ".zarr"}

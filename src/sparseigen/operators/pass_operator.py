@@ -1,0 +1,296 @@
+"""A covariance whose data are read in passes: from disk, or on other machines.
+
+A pass costs the same whatever is computed in it, so this class asks for as much as possible at once, remembers columns
+of A (a product with variables whose columns are known needs no pass), and lets computations that run side by side
+share their passes. Subclasses say how a pass is made: `PassOperator._pass`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.errors import NonFiniteError
+from sparseigen.inputs.arrays import CheckedArray, non_finite_message
+from sparseigen.operators import passes
+from sparseigen.operators.contract import (
+    LARGEST_MATERIALISED,
+    Indices,
+    Matrix,
+    Operator,
+    PowerRun,
+    Vector,
+)
+from sparseigen.operators.dense import DenseSymmetric
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.passes import Moments, Request, Standard
+from sparseigen.operators.sharing import SharedPasses
+
+CACHE_BYTES = 1 << 28
+"""Columns of A that are remembered, unless the subclass allows less."""
+PRODUCTS_A_PASS = 10
+"""About how many of the products of a default solve share a pass."""
+PASSES_A_GRAM = 64
+"""Forming the Gram matrix of p variables costs about as much time as p over this many passes."""
+
+AFFORDABLE_PASSES = 2
+"""Passes that a default bound may spend on columns of A."""
+
+
+class PassOperator(Operator):
+    """A = D'D / (n - ddof) for data D that only passes can see, centred and scaled implicitly.
+
+    A subclass sets ``names`` and ``dtype``, defines `_pass`, and calls `_begin` at the end of its constructor.
+    """
+
+    positive_semidefinite = True
+    psd_by_construction = True
+    cache_bytes = CACHE_BYTES
+    sparse_blocks = False
+    """Whether blocks are compressed rows."""
+
+    @abstractmethod
+    def _pass(self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[[Any, Any], Any]) -> Any:
+        """``function(block, *arguments)`` for every block of rows, merged in the order of the blocks.
+
+        ``function`` and ``merge`` are top-level functions and ``arguments`` arrays and tuples: all can be sent to
+        another process. ``merge(total, part)`` may change ``total``. The order of merging must be fixed.
+        """
+
+    def _begin(self, *, center: bool, scale: bool, ddof: int) -> None:
+        """The first pass: shape, means and scales. Scaled float32 data take a second one, for scales as in memory."""
+        self.center, self.scale = center, scale
+        self.passes_made = 0
+        self.decisions: dict[str, Any] = {}
+        self._columns: OrderedDict[int, NDArray[np.float64]] = OrderedDict()
+        self._blocks_known: dict[bytes, NDArray[np.float64]] = {}
+        self._gram_operator: DenseSymmetric | None = None
+        self._shared = SharedPasses(self._answered)
+        found: Moments = self._counted(passes.moments, (), passes.merged_moments)
+        self._check_moments(found)
+        self.n_samples, self.size, self.stored = found.n_rows, len(found.means), found.stored
+        self.divisor = degrees_of_freedom(self.n_samples, ddof)
+        self.means = found.means if center else np.zeros(self.size)
+        with np.errstate(over="ignore"):
+            squares = found.squares if center else found.squares + self.n_samples * found.means**2
+        variances = check_variances(squares / self.divisor)
+        if scale and self.dtype == np.float32 and not self.sparse_blocks:
+            (squares,) = self._counted(passes.rounded_squares, (self.means,), passes.added)
+            variances = squares / self.divisor
+        self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
+        # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
+        self._variances = np.ones(self.size) if scale else variances
+        spreads = np.sqrt(variances)
+        explicit = not self.sparse_blocks and passes.centres_explicitly(self.means, spreads, self.dtype)
+        self.standard = Standard(self.means, self.deviations, explicit)
+
+    def _check_moments(self, found: Moments) -> None:
+        if found.bad:
+            raise NonFiniteError(non_finite_message("X", found.bad, found.row, found.column, self.names))
+
+    def _counted(self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[..., Any]) -> Any:
+        self.passes_made += 1
+        return self._pass(function, arguments, merge)
+
+    def _answered(self, requests: list[Request]) -> list[NDArray[np.float64]]:
+        """One pass for all requests; equal ones are computed once."""
+        first: dict[Any, int] = {}
+        places = [first.setdefault(_key(request), len(first)) for request in requests]
+        distinct = [requests[places.index(place)] for place in range(len(first))]
+        sums = self._counted(passes.evaluate, (self.standard, distinct), passes.added)
+        answers = [np.asarray(total, dtype=np.float64) / self.divisor for total in sums]
+        return [answers[place] for place in places]
+
+    def together(self, work: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Run computations side by side: each pass answers what all of them ask for."""
+        return self._shared.run(work)
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        return self._variances
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """From remembered columns where all are known, else one pass."""
+        if self._gram_operator is not None:
+            return self._gram_operator.apply_support(indices, weights).astype(self.dtype, copy=False)
+        if self._known(indices):
+            known = self._remembered(indices) @ np.asarray(weights, dtype=np.float64)
+            return np.asarray(known, dtype=self.dtype)
+        asked = [Request("product", indices, np.asarray(weights, dtype=np.float64))]
+        if len(indices) ** 2 <= self.size // 2:  # most products are followed by a solve on their support
+            asked.append(Request("submatrix", indices))
+        answers = self._shared.ask(asked)
+        if len(answers) > 1:
+            self._keep_block(indices, answers[1])
+        return np.asarray(answers[0], dtype=self.dtype)
+
+    def columns(self, indices: Indices) -> Matrix:
+        """A[:, indices] in one pass, or none."""
+        return self.accurate_columns(indices).astype(self.dtype, copy=False)
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """A[:, indices] in float64. When most columns are asked for and the matrix is small, it is formed and kept."""
+        if self._gram_operator is not None or (2 * len(indices) >= self.size and self._form_gram()):
+            assert self._gram_operator is not None
+            return self._gram_operator.accurate_columns(indices)
+        missing = np.array([i for i in dict.fromkeys(indices.tolist()) if i not in self._columns], dtype=np.int64)
+        if not missing.size:
+            return self._remembered(indices)
+        found = self._shared.ask([Request("columns", missing)])[0]
+        position = {int(index): place for place, index in enumerate(missing)}
+        out = np.empty((self.size, len(indices)), order="F")
+        for place, index in enumerate(indices.tolist()):
+            out[:, place] = found[position[index]] if index in position else self._columns[index]
+        self._keep_columns(missing, found)
+        return out
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """A[indices, indices]: from what is remembered where that is enough, else one pass."""
+        if self._gram_operator is not None:
+            return self._gram_operator.submatrix(indices)
+        known = self._blocks_known.get(indices.tobytes())
+        if known is not None:
+            return known.copy()
+        unknown = [place for place, index in enumerate(indices.tolist()) if index not in self._columns]
+        if len(unknown) > 1 or len(indices) == 1:
+            block: NDArray[np.float64] = self._shared.ask([Request("submatrix", indices)])[0]
+            self._keep_block(indices, block)
+            return block.copy()
+        block = np.empty((len(indices), len(indices)))
+        for place, index in enumerate(indices.tolist()):
+            if index in self._columns:
+                block[:, place] = block[place] = self._columns[index][indices]
+        for place in unknown:
+            block[place, place] = self.diagonal()[indices[place]]
+        return block
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """A V in one pass."""
+        if self._gram_operator is not None:
+            return self._gram_operator.block_apply(block).astype(self.dtype, copy=False)
+        product = self._shared.ask([Request("block", weights=np.asarray(block, dtype=np.float64))])[0].T
+        return np.asarray(product, dtype=self.dtype)
+
+    def to_dense(self) -> NDArray[np.float64]:
+        """The whole matrix by one pass."""
+        if self._form_gram():
+            assert self._gram_operator is not None
+            return self._gram_operator.to_dense()
+        return super().to_dense()
+
+    def columns_at_once(self, entries: int) -> int:
+        """All of a matrix that is formed; of a larger one as many as the memory for columns holds twice over."""
+        if self.size <= LARGEST_MATERIALISED and self._gram_fits():
+            return self.size
+        return max(1, self.cache_bytes // (16 * self.size))
+
+    def affordable_columns(self) -> float:
+        """As many as a few passes give; without end once the matrix is formed."""
+        if self.size <= LARGEST_MATERIALISED and self._gram_fits():
+            return np.inf
+        return float(AFFORDABLE_PASSES * self.columns_at_once(1))
+
+    def truncated_power_block(
+        self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
+    ) -> list[PowerRun] | None:
+        """Algorithm 1 from the largest variance for many cardinalities, all in the same passes."""
+        return self.together(
+            [lambda k=k: _plain_run(self, k, rtol, atol, max_iterations) for k in cardinalities]  # type: ignore[misc]
+        )
+
+    def prepared_for(self, n_products: int) -> Operator:
+        """The Gram matrix where it is small enough and costs less than the passes it saves."""
+        passes_saved = n_products / PRODUCTS_A_PASS
+        worthwhile = self._gram_operator is not None or self.size <= PASSES_A_GRAM * passes_saved
+        if worthwhile and self._form_gram():
+            assert self._gram_operator is not None
+            return self._gram_operator
+        return self
+
+    def _form_gram(self) -> bool:
+        """Form the matrix in one pass if it is of a size that is formed at all; whether it is there."""
+        if self._gram_operator is not None:
+            return True
+        if self.size > LARGEST_MATERIALISED or not self._gram_fits():
+            return False
+        matrix = self._shared.ask([Request("gram")])[0]
+        matrix = 0.5 * (matrix + matrix.T)
+        if self.scale or self.dtype == np.float64 or self.sparse_blocks:
+            np.fill_diagonal(matrix, self.diagonal())  # the same bits, so that ties fall the same way
+        checked = CheckedArray(matrix, "dense", self.names)
+        self._gram_operator = DenseSymmetric(checked, positive_semidefinite=True, entry_errors=self.entry_errors())
+        self.decisions["route"] = "gram"
+        return True
+
+    def _gram_fits(self) -> bool:
+        return 12 * self.size**2 <= self.cache_bytes
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Rounding of dot products, of centring and scaling, and of the means."""
+        stored = np.dtype(np.float64) if self.sparse_blocks else self.dtype
+        moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, stored)
+        return gram_errors(*moments, uncentred=not self.standard.explicit)
+
+    def step_cost(self, cardinality: int) -> float:
+        """The stored entries of k variables, then of all."""
+        return float(self.stored) * (1.0 + cardinality / self.size)
+
+    def describe(self) -> dict[str, Any]:
+        """Adds the samples, what is done to the columns, the route and the passes made until now."""
+        facts = {"n_samples": self.n_samples, "center": self.center, "scale": self.scale}
+        route = {"route": "passes", "passes": self.passes_made}
+        return super().describe() | facts | route | self.decisions
+
+    def _known(self, indices: Indices) -> bool:
+        return all(index in self._columns for index in indices.tolist())
+
+    def _remembered(self, indices: Indices) -> NDArray[np.float64]:
+        out = np.empty((self.size, len(indices)), order="F")
+        for place, index in enumerate(indices.tolist()):
+            self._columns.move_to_end(index)
+            out[:, place] = self._columns[index]
+        return out
+
+    def _keep_columns(self, indices: Indices, found: NDArray[np.float64]) -> None:
+        """Remember columns, forgetting those not used for longest."""
+        room = max(0, int(self.cache_bytes // (8 * self.size)))
+        kept = indices[-room:] if room else indices[:0]
+        for place, index in enumerate(kept.tolist(), start=len(indices) - len(kept)):
+            self._columns[index] = found[place].copy()  # a view would keep all of the answer in memory
+            self._columns.move_to_end(index)
+        while len(self._columns) > room:
+            self._columns.popitem(last=False)
+
+    def _keep_block(self, indices: Indices, block: NDArray[np.float64]) -> None:
+        if len(self._blocks_known) >= 256:
+            self._blocks_known.pop(next(iter(self._blocks_known)))
+        self._blocks_known[indices.tobytes()] = block
+
+
+def _key(request: Request) -> Any:
+    indices = None if request.indices is None else request.indices.tobytes()
+    return request.kind, indices, None if request.weights is None else np.asarray(request.weights).tobytes()
+
+
+def _plain_run(operator: PassOperator, cardinality: int, rtol: float, atol: float, max_iterations: int) -> PowerRun:
+    """Algorithm 1 from the variable of largest variance."""
+    indices: Indices = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
+    weights, history = np.ones(1), []
+    resolution = 4.0 * float(np.finfo(np.float32).eps) if operator.dtype == np.float32 else 0.0
+    for iteration in range(max_iterations + 1):
+        step = operator.power_step(indices, weights, cardinality)
+        history.append(step.quadratic_form)
+        tolerance = max(atol, max(rtol, resolution) * abs(history[-1]))
+        if iteration and abs(history[-1] - history[-2]) <= tolerance:
+            return PowerRun(indices, weights, history, "value_stalled", iteration)
+        length = float(np.linalg.norm(step.values))
+        if length == 0.0:
+            return PowerRun(indices, weights, history, "fixed_point", iteration)
+        if iteration == max_iterations:
+            break
+        indices, weights = step.indices, step.values / length
+    return PowerRun(indices, weights, history, "iteration_limit", max_iterations)
