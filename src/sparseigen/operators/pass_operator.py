@@ -102,7 +102,8 @@ class PassOperator(Operator):
         first: dict[Any, int] = {}
         places = [first.setdefault(_key(request), len(first)) for request in requests]
         distinct = [requests[places.index(place)] for place in range(len(first))]
-        sums = self._counted(passes.evaluate, (self.standard, distinct), passes.added)
+        plan = passes.planned(distinct, self.size)
+        sums = self._counted(passes.evaluate, (self.standard, distinct, plan), passes.added)
         answers = [np.asarray(total, dtype=np.float64) / self.divisor for total in sums]
         return [answers[place] for place in places]
 

@@ -57,7 +57,7 @@ class Standard(NamedTuple):
 
 
 class Request(NamedTuple):
-    """One thing a pass is to compute: ``kind`` is a name in KINDS.
+    """One thing a pass is to compute: ``kind`` is "product", or a name in KINDS or CHOSEN_KINDS.
 
     "product": D'D x for the vector with ``weights`` at ``indices``; "columns": D'D[indices] in float64, one a row;
     "submatrix": D'D[indices, indices] in float64; "block": (D'D V)' with V in ``weights``; "gram": D'D in float64.
@@ -148,21 +148,57 @@ def rounded_squares(block: Block, means: Floats) -> list[Floats]:
 # --- products -----------------------------------------------------------------------------------------------------
 
 
-def evaluate(block: Block, standard: Standard, requests: Sequence[Request]) -> list[NDArray[Any]]:
-    """One block's share of every request; the products among them share one matrix product.
+class Plan(NamedTuple):
+    """What several requests have in common, worked out once for all blocks.
+
+    ``union`` holds the variables that any of them chooses, ``places`` where each request's variables are in it (None
+    for requests of all variables), ``weights`` the vectors of the products over it, one a column. Without a union
+    most variables are chosen, and nothing is gathered for all.
+    """
+
+    union: Indices | None
+    places: list[Indices | None]
+    weights: Floats
+
+
+def planned(requests: Sequence[Request], size: int) -> Plan:
+    """The plan for a pass over data of ``size`` variables."""
+    wanted = [np.asarray(request.indices) for request in requests if request.indices is not None]
+    union: Indices = np.unique(np.concatenate(wanted)) if wanted else np.zeros(0, dtype=np.int64)
+    places = [
+        None if request.indices is None else np.searchsorted(union, np.asarray(request.indices)) for request in requests
+    ]
+    together = [place for place, request in enumerate(requests) if request.kind == "product"]
+    weights = np.zeros((len(union), len(together)))
+    for column, place in enumerate(together):
+        weights[places[place], column] = requests[place].weights
+    if not WIDE * len(union) > size:
+        return Plan(union, places, weights)
+    full = np.zeros((size, len(together)))
+    full[union] = weights
+    return Plan(None, places, full)
+
+
+def evaluate(block: Block, standard: Standard, requests: Sequence[Request], plan: Plan) -> list[NDArray[Any]]:
+    """One block's share of every request; chosen variables are taken out of it once for all of them.
 
     The shares of all blocks add up to the answers, still to be divided by n - ddof.
     """
-    parts: list[NDArray[Any] | None] = [None] * len(requests)
-    together = [place for place, request in enumerate(requests) if request.kind == "product"]
-    if together:
-        joint = products(block, standard, [requests[place] for place in together])
-        for column, place in enumerate(together):
-            parts[place] = joint[column]
-    for place, request in enumerate(requests):
-        if request.kind != "product":
-            parts[place] = KINDS[request.kind](block, standard, request)
-    return [part for part in parts if part is not None]
+    rows = chosen(block, standard, plan.union) if plan.union is not None and len(plan.union) else None
+    parts: list[NDArray[Any]] = []
+    joint = iter(_products(block, standard, plan, rows)) if plan.weights.shape[1] else iter(())
+    for request, places in zip(requests, plan.places, strict=True):
+        if request.kind == "product":
+            parts.append(next(joint))
+        elif rows is not None and places is not None:
+            parts.append(CHOSEN_KINDS[request.kind](block, standard, rows[:, places]))
+        elif places is not None:
+            assert request.indices is not None
+            own = chosen(block, standard, request.indices)
+            parts.append(CHOSEN_KINDS[request.kind](block, standard, own))
+        else:
+            parts.append(KINDS[request.kind](block, standard, request))
+    return parts
 
 
 def added(total: list[NDArray[Any]], parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
@@ -175,25 +211,11 @@ def added(total: list[NDArray[Any]], parts: list[NDArray[Any]]) -> list[NDArray[
     return total
 
 
-def products(block: Block, standard: Standard, requests: Sequence[Request]) -> NDArray[Any]:
-    """D'D x for several sparse vectors x, one a row of the answer, in the precision of the block."""
-    size = len(standard.means)
-    union, weights = joined(requests)
-    if WIDE * len(union) > size:
-        full = np.zeros((size, len(requests)))
-        full[union] = weights
-        return _block_product(block, standard, Request("block", weights=full))
-    scores = chosen(block, standard, union) @ weights
-    return _against(block, standard, scores.astype(block.dtype, copy=False))
-
-
-def joined(requests: Sequence[Request]) -> tuple[Indices, Floats]:
-    """The union of all supports, ascending, and the vectors over it, one a column."""
-    union: Indices = np.unique(np.concatenate([np.asarray(request.indices) for request in requests]))
-    weights = np.zeros((len(union), len(requests)))
-    for column, request in enumerate(requests):
-        weights[np.searchsorted(union, np.asarray(request.indices)), column] = request.weights
-    return union, weights
+def _products(block: Block, standard: Standard, plan: Plan, rows: Floats | None) -> NDArray[Any]:
+    """D'D x for all vectors of the plan, one a row of the answer, in the precision of the block."""
+    if rows is None:
+        return _block_product(block, standard, Request("block", weights=plan.weights))
+    return _against(block, standard, (rows @ plan.weights).astype(block.dtype, copy=False))
 
 
 def chosen(block: Block, standard: Standard, indices: Indices) -> Floats:
@@ -254,14 +276,7 @@ def _block_product(block: Block, standard: Standard, request: Request) -> NDArra
     return _against(block, standard, scores.astype(block.dtype, copy=False))
 
 
-def _columns(block: Block, standard: Standard, request: Request) -> NDArray[Any]:
-    assert request.indices is not None
-    return _against(block, standard, chosen(block, standard, request.indices))
-
-
-def _submatrix(block: Block, standard: Standard, request: Request) -> NDArray[Any]:
-    assert request.indices is not None
-    rows = chosen(block, standard, request.indices)
+def _submatrix(block: Block, standard: Standard, rows: Floats) -> NDArray[Any]:
     product: NDArray[Any] = rows.T @ rows
     return product
 
@@ -281,8 +296,10 @@ def _gram(block: Block, standard: Standard, request: Request) -> NDArray[Any]:
     return np.asarray(raw)
 
 
-KINDS = {"columns": _columns, "submatrix": _submatrix, "block": _block_product, "gram": _gram}
-"""Kinds of request other than "product". A new one is a function here and a row in this table."""
+KINDS = {"block": _block_product, "gram": _gram}
+"""Kinds of request for all variables. A new one is a function here and a row in this table, or in the next."""
+CHOSEN_KINDS = {"columns": _against, "submatrix": _submatrix}
+"""Kinds that need some variables of the block, centred and scaled, besides it."""
 
 
 def _slabs(block: NDArray[Any], fewest: int = 16) -> Iterator[NDArray[Any]]:

@@ -71,7 +71,12 @@ def test_every_kind_of_request_equals_the_dense_formula(rng, sparse, explicit, d
         Request("gram"),
     ]
     standard = Standard(means, deviations, explicit)
-    answers = _over(_blocks(data, sparse), passes.evaluate, (standard, requests), passes.added)
+    answers = _over(
+        _blocks(data, sparse),
+        passes.evaluate,
+        (standard, requests, passes.planned(requests, data.shape[1])),
+        passes.added,
+    )
     expected = [
         gram[:, one] @ [0.6, 0.8],
         gram[two],
@@ -83,8 +88,12 @@ def test_every_kind_of_request_equals_the_dense_formula(rng, sparse, explicit, d
     tolerance = 1e-11 if dtype == np.float64 else 1e-3
     for answer, right in zip(answers, expected, strict=True):
         np.testing.assert_allclose(answer, right, atol=tolerance)
+    wide = [Request("product", many, np.ones(20))]
     wide_support = _over(
-        _blocks(data, sparse), passes.evaluate, (standard, [Request("product", many, np.ones(20))]), passes.added
+        _blocks(data, sparse),
+        passes.evaluate,
+        (standard, wide, passes.planned(wide, data.shape[1])),
+        passes.added,
     )
     np.testing.assert_allclose(wide_support[0], gram[:, many].sum(axis=1), atol=10 * tolerance)
 
