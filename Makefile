@@ -6,12 +6,14 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test test-torch test-browser pictures lint bench bench-pca bench-certificates bench-graphs bench-scale clean
+.PHONY: help demo test test-torch test-browser pictures docs lint \
+  bench bench-pca bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
 	@echo "make test-torch  the tests of the GPU path, on a pinned CPU build of torch"
 	@echo "make test-browser  the report pages in a real browser (installs Debian's chromium where there is none)"
+	@echo "make docs   the documentation in docs/_build/html: warnings are errors, its examples and all doctests run"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
@@ -55,6 +57,16 @@ pictures: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(PLAYWRIGHT)"
 	$(BIN)/python docs/report_pictures.py
 
+# The name and its extra are already installed, so pip adds the extra's packages and builds nothing.
+$(VENV)/.docs-ready: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "sparseigen[docs]"
+	touch $@
+
+docs: $(VENV)/.docs-ready
+	$(TEST_ENV) $(BIN)/python -m sphinx -W --keep-going --quiet -b html -d docs/_build/doctrees docs docs/_build/html
+	$(TEST_ENV) $(BIN)/python -m pytest --quiet -n 2 tests/unit/test_documentation.py src/sparseigen
+	@echo "The documentation is in docs/_build/html/index.html"
+
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -76,4 +88,4 @@ bench-scale: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.scale
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api docs/auto_examples

@@ -18,6 +18,12 @@ def data_folder() -> Path:
     ------
     MissingDataError
         If there is none; the message says how to point to one.
+
+    Examples
+    --------
+    >>> from sparseigen.datasets import data_folder
+    >>> data_folder().joinpath("README.md").is_file()
+    True
     """
     named = os.environ.get("SPARSEIGEN_DATA")
     folder = Path(named) if named else Path.cwd().parent / "shared" / "data"
@@ -36,14 +42,28 @@ def _file(*parts: str) -> Path:
 
 
 def load_gene_covariance(name: str) -> NDArray[np.float64]:
-    """The 500-gene covariance behind the paper's figure: ``name`` is "colon" or "lymphoma"."""
+    """The 500-gene covariance behind the paper's figure: ``name`` is "colon" or "lymphoma".
+
+    Examples
+    --------
+    >>> from sparseigen.datasets import load_gene_covariance
+    >>> load_gene_covariance("colon").shape
+    (500, 500)
+    """
     with np.load(_file(name, "authors_covariance_500.npz"), allow_pickle=False) as archive:
         key = next(key for key in archive.files if archive[key].ndim == 2)
         return np.asarray(archive[key], dtype=np.float64)
 
 
 def load_gene_curve(name: str) -> dict[str, NDArray[np.float64]]:
-    """The authors' curve for k = 1..500: column name to values."""
+    """The authors' curve for k = 1..500: column name to values.
+
+    Examples
+    --------
+    >>> from sparseigen.datasets import load_gene_curve
+    >>> sorted(load_gene_curve("lymphoma"))[-1]
+    'tpower_variance_share'
+    """
     path = _file(name, "authors_curve.csv")
     header = path.read_text().splitlines()[0].split(",")
     table = np.loadtxt(path, delimiter=",", skiprows=1)

@@ -41,7 +41,15 @@ LOWER_TRIANGLE = (
 
 @dataclass(frozen=True)
 class Dataset:
-    """A symmetric matrix with names and, where known, the number of samples behind it."""
+    """A symmetric matrix with names and, where known, the number of samples behind it.
+
+    Examples
+    --------
+    >>> from sparseigen.datasets import load_pitprops
+    >>> pitprops = load_pitprops()
+    >>> pitprops.n_samples, float(pitprops.frame().loc["topdiam", "length"])
+    (180, 0.954)
+    """
 
     name: str
     matrix: NDArray[np.float64]

@@ -85,7 +85,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Notes
     -----
     Sparse components are in general not orthogonal, so products with them do not reconstruct the data best. The
-    scores are the least-squares ones: `transform` returns Z that makes X - mean - Z components_ smallest, and
+    scores are the least-squares ones: `transform` returns Z that makes ``X - mean - Z components_`` smallest, and
     ``transform(inverse_transform(Z))`` is Z.
 
     References
@@ -169,6 +169,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         operator: Any = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
         self.mean_, self.scale_ = operator.means, operator.deviations
         self.n_samples_ = int(X.shape[0])
+        if hasattr(self, "feature_names_in_"):  # a frame's names, which became an array above
+            operator.names = tuple(self.feature_names_in_)
         return self._fit_operator(operator)
 
     def fit_covariance(self, S: Any, n_samples: int | None = None) -> SparsePCA:

@@ -30,6 +30,16 @@ class SelectionStability:
         How many resamples there were.
     names : tuple of str or None
         The variables' names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 6)) + 3.0 * rng.standard_normal((60, 1)) * (np.arange(6) < 2)
+    >>> stability = se.selection_stability(X, 2, n_resamples=10)
+    >>> stability.frequencies[0].tolist(), stability.stable(threshold=0.9)
+    ([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], [0, 1])
     """
 
     frequencies: NDArray[np.float64]

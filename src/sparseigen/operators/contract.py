@@ -70,6 +70,33 @@ class Operator(ABC):
 
     Subclasses give ``size``, ``dtype``, ``_diagonal``, ``apply_support``, ``columns`` and ``block_apply``; the
     rest follows. ``dtype`` is the precision of the products; values and objectives are float64 always.
+
+    Examples
+    --------
+    A matrix that is never formed: the identity plus a rank-one part.
+
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> class Spiked(se.Operator):
+    ...     def __init__(self, spike):
+    ...         self.size, self.spike = len(spike), spike
+    ...
+    ...     def _diagonal(self):
+    ...         return 1.0 + self.spike**2
+    ...
+    ...     def apply_support(self, indices, weights):
+    ...         product = self.spike * (self.spike[indices] @ weights)
+    ...         product[indices] += weights
+    ...         return product
+    ...
+    ...     def columns(self, indices):
+    ...         return np.eye(self.size)[:, indices] + np.outer(self.spike, self.spike[indices])
+    ...
+    ...     def block_apply(self, block):
+    ...         return block + np.outer(self.spike, self.spike @ block)
+    >>> result = se.sparse_eigenvector(Spiked(np.array([3.0, 0.1, 4.0, 0.2])), cardinality=2)
+    >>> result.support.tolist(), round(result.value, 6)
+    ([0, 2], 26.0)
     """
 
     size: int
@@ -113,7 +140,7 @@ class Operator(ABC):
         return float(self.diagonal().sum())
 
     def magnitude(self) -> float:
-        """The size of the entries: the largest |diagonal entry|, which bounds all others where A is PSD."""
+        """The size of the entries: the largest ``|diagonal entry|``, which bounds all others where A is PSD."""
         return float(np.abs(self.diagonal()).max())
 
     def apply(self, vector: Vector) -> Vector:
@@ -221,11 +248,11 @@ class Operator(ABC):
         return self.columns(indices).astype(np.float64, copy=False)
 
     def entry_errors(self) -> NDArray[np.float64]:
-        """A vector w with |error of entry (i, j)| <= sqrt(w_i w_j) for what `accurate_columns` and `diagonal` return.
+        """A vector w with ``|error of entry (i, j)| <= sqrt(w_i w_j)`` for `accurate_columns` and `diagonal`.
 
         Then the error of any principal block is at most the sum of its w in the spectral norm, because
-        |x'Ex| <= (sum_i |x_i| sqrt(w_i))^2 <= sum_i w_i. Zero for matrices given explicitly. An operator over samples
-        that does not know better is taken to accumulate in its own ``dtype``.
+        ``|x'Ex| <= (sum_i |x_i| sqrt(w_i))^2 <= sum_i w_i``. Zero for matrices given explicitly. An operator over
+        samples that does not know better is taken to accumulate in its own ``dtype``.
         """
         samples = float(getattr(self, "n_samples", 0))
         if samples == 0.0:

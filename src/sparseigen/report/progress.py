@@ -13,7 +13,19 @@ REFRESH_SECONDS = 0.1
 
 
 class ProgressBar:
-    """Called as ``on_iteration``; rewrites one line on a terminal and writes nothing anywhere else."""
+    """Called as ``on_iteration``; rewrites one line on a terminal and writes nothing anywhere else.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> from sparseigen.report import ProgressBar
+    >>> not_a_terminal = io.StringIO()
+    >>> with ProgressBar(not_a_terminal) as bar:
+    ...     bar(1, np.array([0.6, 0.8]), 2.5)
+    >>> not_a_terminal.getvalue()
+    ''
+    """
 
     def __init__(self, file: TextIO | None = None) -> None:
         self.file = sys.stderr if file is None else file

@@ -22,6 +22,23 @@ def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]
         The components, over the same variables.
     shares : sequence of float
         Each component's share of the total variance.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> pitprops = se.datasets.load_pitprops()
+    >>> results = se.sparse_components(pitprops.operator(), [2, 2])
+    >>> print(se.report.components_table(results, [results[0].value / 13, results[1].value / 13]))
+                        PC1      PC2
+    --------------------------------
+    topdiam          0.7071
+    length           0.7071
+    moist                     0.7071
+    testsg                    0.7071
+    --------------------------------
+    non-zeros             2        2
+    variance share   15.03%   14.48%
+    certificate     optimal  optimal
     """
     vectors = np.array([result.vector for result in results])
     used = np.flatnonzero(vectors.any(axis=0))

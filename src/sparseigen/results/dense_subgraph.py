@@ -40,6 +40,16 @@ class DenseSubgraphResult:
     solver, settings, seconds : str, mapping, float
         The method, everything that was chosen or found (how directions, loops and duplicates were treated, the start
         that won, the exchanges made), and the wall-clock time without the certificate.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import sparseigen as se
+    >>> result = se.densest_k_subgraph(nx.karate_club_graph(), k=5)
+    >>> result.nodes, result.density, result.edge_density
+    ((0, 1, 2, 3, 13), 15.2, 3.8)
+    >>> result.to_dict()["certificate"]["optimal"]
+    False
     """
 
     nodes: tuple[Any, ...]
@@ -83,11 +93,26 @@ class DenseSubgraphResult:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DensityCurve:
-    """One result for each k asked for, in the order asked for."""
+    """One result for each k asked for, in the order asked for.
+
+    Attributes
+    ----------
+    results : tuple of DenseSubgraphResult
+        One for each k; the curve also iterates over them and takes a position.
+    seconds : float
+        Wall-clock time of the whole curve, certificates included.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> import sparseigen as se
+    >>> curve = se.density_curve(nx.complete_graph(6), [3, 5])
+    >>> curve.ks, curve.densities.tolist(), curve[0].certificate.optimal
+    ([3, 5], [2.0, 4.0], True)
+    """
 
     results: tuple[DenseSubgraphResult, ...]
     seconds: float
-    """Wall-clock time of the whole curve, certificates included."""
 
     def __iter__(self) -> Iterator[DenseSubgraphResult]:
         return iter(self.results)

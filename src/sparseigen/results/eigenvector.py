@@ -16,7 +16,15 @@ from sparseigen.results.figures import loadings_figure
 
 
 class StopReason(StrEnum):
-    """Why a solver's loop ended. It never claims optimality; only a certificate does."""
+    """Why a solver's loop ended. It never claims optimality; only a certificate does.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> result = se.sparse_eigenvector(se.datasets.load_pitprops().matrix, cardinality=5)
+    >>> result.stop_reason is se.StopReason.FIXED_POINT, result.stop_reason == "fixed_point"
+    (True, True)
+    """
 
     VALUE_STALLED = "value_stalled"
     FIXED_POINT = "fixed_point"
@@ -56,6 +64,15 @@ class SparseEigResult:
         Wall-clock time of the solve, without the certificate.
     names : tuple of str or None
         The caller's variable names.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> result = se.sparse_eigenvector(se.datasets.load_pitprops().operator(), cardinality=2)
+    >>> result.support.tolist(), round(result.value, 3)
+    ([0, 1], 1.954)
+    >>> {name: round(weight, 3) for name, weight in result.loadings.items()}
+    {'topdiam': 0.707, 'length': 0.707}
     """
 
     vector: NDArray[np.float64]

@@ -193,3 +193,10 @@ def test_stability_tells_true_variables_from_noise(rng) -> None:
         se.selection_stability(data, 6, share=0.01)
     with pytest.raises(OptionError, match="'auto'"):
         se.selection_stability(data, "auto")
+
+
+def test_results_carry_the_names_of_a_frame(data) -> None:
+    names = [f"v{j}" for j in range(data.shape[1])]
+    named = se.SparsePCA(cardinality=3).fit(pd.DataFrame(data, columns=names))
+    assert set(named.results_[0].loadings) <= set(names)
+    assert named.fit(data).results_[0].names is None
