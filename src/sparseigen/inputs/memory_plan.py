@@ -41,15 +41,15 @@ def check_memory_limit(value: Any) -> int | None:
     return int(found)
 
 
-def plan_memory(limit: int | None, row_bytes: int, n_rows: int, size: int, *, copies: int = 1) -> MemoryPlan:
+def plan_memory(limit: int | None, row_bytes: int, n_rows: int, size: int) -> MemoryPlan:
     """Blocks and memory for columns that keep within the limit, or an error that says what is needed.
 
     A sixth of the limit is for blocks, a twentieth for remembered columns: asking for columns, and what solvers and
-    bounds make of them, takes several times as much. ``copies`` says how many copies of a row its bytes count.
+    bounds make of them, takes several times as much.
     """
     work = 8 * WORK_VECTORS * size
     if limit is None:
-        usual = max(copies * DEFAULT_BLOCK, USUAL_ROWS * row_bytes)
+        usual = max(DEFAULT_BLOCK, USUAL_ROWS * row_bytes)
         return MemoryPlan(_rows(usual, row_bytes, n_rows), max(DEFAULT_CACHE, work))
     needed = 8 * BLOCKS_HELD * row_bytes + 2 * work
     if limit < needed:
@@ -58,7 +58,7 @@ def plan_memory(limit: int | None, row_bytes: int, n_rows: int, size: int, *, co
             f"need {needed} bytes ({needed / 1e6:.0f} MB). Raise memory_limit, or use fewer variables."
         )
         raise OptionError(message)
-    usual = max(copies * DEFAULT_BLOCK, USUAL_ROWS * row_bytes)
+    usual = max(DEFAULT_BLOCK, USUAL_ROWS * row_bytes)
     block = min(usual, max(limit // (6 * BLOCKS_HELD), row_bytes))
     return MemoryPlan(_rows(block, row_bytes, n_rows), limit // 20)
 

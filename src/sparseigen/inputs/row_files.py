@@ -115,8 +115,8 @@ class CsrRows:
             message = f"{self.label} is damaged: {stored[0]} values, {stored[1]} indices, {self.starts[-1]} expected."
             raise InputError(message)
         # A block of compressed rows is multiplied through copies of its values and indices.
-        self.row_copies = 3  # as read, as a matrix, and what is made of it
-        self.row_bytes = self.row_copies * int(np.ceil((4 + self.dtype.itemsize) * self.starts[-1] / self.shape[0])) + 8
+        # Three times: as read, as a matrix, and what is made of it.
+        self.row_bytes = 3 * int(np.ceil((4 + self.dtype.itemsize) * self.starts[-1] / self.shape[0])) + 8
 
     def _open(self) -> Any:
         return require("h5py", purpose="reading .h5ad files").File(self.path, "r")

@@ -36,8 +36,7 @@ class ChunkedData(PassOperator):
         self.source, self.names, self.dtype = source, source.names, source.dtype
         self.sparse_blocks = source.sparse
         row_bytes = getattr(source, "row_bytes", source.shape[1] * source.dtype.itemsize)
-        copies = getattr(source, "row_copies", 1)
-        plan = plan_memory(memory_limit, row_bytes, source.shape[0], source.shape[1], copies=copies)
+        plan = plan_memory(memory_limit, row_bytes, source.shape[0], source.shape[1])
         self.memory_limit, self.cache_bytes, self.block_rows = memory_limit, plan.cache_bytes, plan.rows
         self.on_block = on_block
         self.reader = ReadAhead(source, plan.rows)

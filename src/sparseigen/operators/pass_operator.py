@@ -138,14 +138,16 @@ class PassOperator(Operator):
         if self._gram_operator is not None or (2 * len(indices) >= self.size and self._form_gram()):
             assert self._gram_operator is not None
             return self._gram_operator.accurate_columns(indices)
-        missing = np.array([i for i in dict.fromkeys(indices.tolist()) if i not in self._columns], dtype=np.int64)
+        # Held here: while the pass is made, computations beside this one may remember other columns instead.
+        known = {index: self._columns[index] for index in indices.tolist() if index in self._columns}
+        missing = np.array([i for i in dict.fromkeys(indices.tolist()) if i not in known], dtype=np.int64)
         if not missing.size:
             return self._remembered(indices)
         found = self._shared.ask([Request("columns", missing)])[0]
         position = {int(index): place for place, index in enumerate(missing)}
         out = np.empty((self.size, len(indices)), order="F")
         for place, index in enumerate(indices.tolist()):
-            out[:, place] = found[position[index]] if index in position else self._columns[index]
+            out[:, place] = found[position[index]] if index in position else known[index]
         self._keep_columns(missing, found)
         return out
 

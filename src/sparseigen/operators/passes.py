@@ -229,7 +229,10 @@ def chosen(block: Block, standard: Standard, indices: Indices) -> Floats:
     """
     means, deviations = standard.means[indices], standard.deviations[indices]
     if is_sparse_block(block):
-        return np.asarray((block[:, indices].toarray() - means) / deviations)
+        dense: Floats = block[:, indices].astype(np.float64).toarray()
+        dense -= means
+        dense /= deviations
+        return dense
     return _standardised(block[:, indices], means, deviations).astype(np.float64, copy=False)
 
 

@@ -217,3 +217,16 @@ def test_bad_value_in_a_file_is_named(rng, tmp_path):
     data[17, 4] = np.nan
     with pytest.raises(NonFiniteError, match="row 17, column 4"):
         se.covariance(_mapped(data, tmp_path))
+
+
+def test_columns_forgotten_during_a_pass_are_still_there_for_who_asked(tmp_path):
+    """A computation beside this one may push remembered columns out while the pass is made."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).standard_normal((40, 30)))
+    operator = se.covariance(tmp_path / "x.npy")
+    operator.cache_bytes = 3 * 8 * operator.size  # three columns
+    expected = np.cov(np.load(tmp_path / "x.npy").T)
+    operator.accurate_columns(np.array([0, 1, 2]))
+    asked = [np.array([6, 7, 8]), np.array([2, 5])]
+    answers = operator.together([lambda indices=indices: operator.accurate_columns(indices) for indices in asked])
+    for indices, answer in zip(asked, answers, strict=True):
+        np.testing.assert_allclose(answer, expected[:, indices], atol=1e-12)
