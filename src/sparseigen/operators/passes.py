@@ -82,22 +82,28 @@ def moments(block: Block) -> Moments:
 
 
 def _dense_moments(block: Block) -> Moments:
-    """Sums of deviations from a provisional mean, that of the first rows: nothing large is subtracted at the end."""
+    """Means from plain sums; squares of deviations from a provisional mean, that of the first rows.
+
+    Sums of float32 values are exact in float64 as a rule, so means agree with those of data in memory; and nothing
+    large is subtracted from the squares at the end.
+    """
     n_rows, size = block.shape
     centre: Floats | None = None
     sums, squares = np.zeros(size), np.zeros(size)
     with np.errstate(all="ignore"):
         for slab in _slabs(block):
+            part = slab.sum(axis=0, dtype=np.float64)
             if centre is None:
-                centre = slab.mean(axis=0, dtype=np.float64)
+                centre = part / len(slab)
+            sums += part
             away = np.subtract(slab, centre, dtype=np.float64)
-            sums += away.sum(axis=0)
             np.multiply(away, away, out=away)
             squares += away.sum(axis=0)
         assert centre is not None, "a block has at least one row"
-        away = sums / n_rows
-        found = Moments(n_rows, centre + away, np.maximum(squares - sums * away, 0.0), 0, 0, 0, n_rows * size)
-    return found if np.isfinite(found.means).all() else _marked(found, ~np.isfinite(np.asarray(block)))
+        means = sums / n_rows
+        squares = np.maximum(squares - n_rows * (means - centre) ** 2, 0.0)
+    found = Moments(n_rows, means, squares, 0, 0, 0, n_rows * size)
+    return found if np.isfinite(means).all() else _marked(found, ~np.isfinite(np.asarray(block)))
 
 
 def _sparse_moments(block: Block) -> Moments:

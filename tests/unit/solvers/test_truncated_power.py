@@ -362,8 +362,12 @@ class TestInterruption:
             if iteration == 2:
                 signal.raise_signal(signal.SIGINT)
 
-        with pytest.raises(SolveInterrupted) as caught:
-            sparse_eigenvector(operator, 20, on_iteration=raise_signal)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in processes started with "&"
+        try:
+            with pytest.raises(SolveInterrupted) as caught:
+                sparse_eigenvector(operator, 20, on_iteration=raise_signal)
+        finally:
+            signal.signal(signal.SIGINT, before)
         assert caught.value.result is not None
 
 
