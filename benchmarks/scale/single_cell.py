@@ -74,7 +74,7 @@ def write_cells(path: Path, cells: int, genes: int, *, seed: int = 0) -> int:
     return stored * 8 + (cells + 1) * 8
 
 
-def run(path: Path, memory_limit: str = "500MB") -> dict[str, object]:
+def run(path: Path, memory_limit: str = "300MB") -> dict[str, object]:
     import sparseigen as se
 
     base = run_base(path)["peak"]
