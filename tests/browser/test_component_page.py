@@ -158,9 +158,12 @@ def test_dark_and_light(open_page, page_file) -> None:
     assert colours(light) == colours(dark)
     dark.get_by_role("button", name="Use light colours").click()
     assert colours(dark)[0] == "rgb(246, 247, 249)"
+    # The page hears of a change of the system's colours a moment later; two changes at once may be none to it.
     dark.emulate_media(color_scheme="light")
+    dark.wait_for_function("!matchMedia('(prefers-color-scheme: dark)').matches")
+    dark.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
     dark.emulate_media(color_scheme="dark")
-    assert colours(dark)[0] == "rgb(19, 22, 26)"
+    dark.wait_for_function("getComputedStyle(document.body).backgroundColor === 'rgb(19, 22, 26)'")
 
 
 @pytest.mark.parametrize("width", [360, 768])
