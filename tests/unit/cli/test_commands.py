@@ -272,19 +272,15 @@ def test_ctrl_c_keeps_the_answer(
         check_refused(result, 130, "stopped before there was an answer")
 
 
+def long_search(folder: Path, seconds: int) -> list[str]:
+    """An exact search on noise, which never ends by itself."""
+    np.save(folder / "noise.npy", np.random.default_rng(0).standard_normal((80, 150)))
+    limit = ["--time-limit", str(seconds)]
+    return [sys.executable, "-m", "sparseigen", "exact", str(folder / "noise.npy"), "-k", "15", *limit]
+
+
 def test_progress_on_a_terminal_only(tmp_path: Path) -> None:
-    np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((80, 150)))
-    command = [
-        sys.executable,
-        "-m",
-        "sparseigen",
-        "exact",
-        str(tmp_path / "noise.npy"),
-        "-k",
-        "15",
-        "--time-limit",
-        "2",
-    ]
+    command = long_search(tmp_path, seconds=2)
     for more, shown in (([], True), (["--quiet"], False)):
         ours, theirs = pty.openpty()
         process = subprocess.Popen([*command, *more], stdout=subprocess.DEVNULL, stderr=theirs)
@@ -306,18 +302,7 @@ def test_progress_on_a_terminal_only(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a signal to a child process")
 def test_ctrl_c_of_an_exact_search(tmp_path: Path) -> None:
-    np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((80, 150)))
-    command = [
-        sys.executable,
-        "-m",
-        "sparseigen",
-        "exact",
-        str(tmp_path / "noise.npy"),
-        "-k",
-        "15",
-        "--time-limit",
-        "90",
-    ]
+    command = long_search(tmp_path, seconds=90)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     time.sleep(4.0)
     process.send_signal(signal.SIGINT)
