@@ -128,27 +128,26 @@ def covariance(
             f"X is {type(X).__name__}. Leave client out."
         )
         raise OptionError(message)
+    passing = {"memory_limit": memory_limit, "checkpoint": checkpoint, "dataset": dataset, "shape": shape}
     source = None if device is not None else as_row_source(X, dataset=dataset, shape=shape)
     if source is not None:
-        from sparseigen.inputs.memory_plan import check_memory_limit
-        from sparseigen.operators.chunked import ChunkedData
-
-        return ChunkedData(
-            source,
-            center=bool(center),
-            scale=bool(scale),
-            ddof=ddof,
-            memory_limit=check_memory_limit(memory_limit),
-            checkpoint=check_checkpoint(checkpoint),
-            on_block=on_block,
-        )
-    passing = {"memory_limit": memory_limit, "checkpoint": checkpoint, "dataset": dataset, "shape": shape}
+        return _in_passes(source, memory_limit, checkpoint, on_block, center=bool(center), scale=bool(scale), ddof=ddof)
     given = [option for option, wish in (passing | {"on_block": on_block}).items() if wish is not None]
     if given:
         message = f"{given[0]} is for data read in passes (a path, a memory map, blocks of rows), not for X in memory."
         raise OptionError(message)
     checked = check_data(X, device=device)
     return COVARIANCE_OPERATORS[checked.layout](checked, center=bool(center), scale=bool(scale), ddof=ddof)
+
+
+def _in_passes(source: Any, memory_limit: Any, checkpoint: Any, on_block: Any, **options: Any) -> Operator:
+    """The covariance of data that stay where they are and are read block by block."""
+    from sparseigen.inputs.memory_plan import check_memory_limit
+    from sparseigen.inputs.sources import check_checkpoint
+    from sparseigen.operators.chunked import ChunkedData
+
+    limit, log = check_memory_limit(memory_limit), check_checkpoint(checkpoint)
+    return ChunkedData(source, memory_limit=limit, checkpoint=log, on_block=on_block, **options)
 
 
 def _on_cluster(X: Any, elsewhere: dict[str, Any], client: Any, **options: Any) -> Operator:
