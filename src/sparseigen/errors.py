@@ -29,6 +29,10 @@ class NonFiniteError(InputError):
     """The data contain NaN or infinite values, or numbers so large that products overflow."""
 
 
+class RangeError(InputError):
+    """Numbers so large or so small that products of them leave the range of their floating-point type."""
+
+
 class DtypeError(SparseigenError, TypeError):
     """The array's element type cannot be used (object, complex, text, dates)."""
 

@@ -128,7 +128,7 @@ def sparse_eigenvector(
     cardinality = check_cardinality(cardinality, problem.size, of=of)
     check_choice(which, ("largest", "smallest"), "which")
     spec = check_solver(method, problem, nonnegative=bool(nonnegative))
-    unit = _unit(problem, which)
+    unit = search_unit(problem, which)
     searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
@@ -293,7 +293,7 @@ class _Request:
         }
 
 
-def _unit(operator: Operator, which: str) -> float:
+def search_unit(operator: Operator, which: str) -> float:
     """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
 
     Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the

@@ -40,7 +40,7 @@ class DenseData(Operator):
         self.center, self.scale = center, scale
         self.means = values.mean(axis=0, dtype=np.float64) if center else np.zeros(self.size)
         self.variables = _one_row_a_variable(values, self.means if center else None)
-        variances = check_variances(self._variances())
+        variances = check_variances(self._variances(), self.dtype)
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
             if np.shares_memory(self.variables, values):

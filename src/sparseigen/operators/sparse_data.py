@@ -42,7 +42,7 @@ class SparseData(Operator):
         sums = np.asarray(self.variables.astype(np.float64).sum(axis=1)).ravel()
         self.means = sums / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
-        variances = check_variances(self._variances())
+        variances = check_variances(self._variances(), self.dtype)
         if scale:
             self.deviations = scales(variances, self.means, self.names)
 
@@ -57,6 +57,7 @@ class SparseData(Operator):
         with np.errstate(over="ignore"):
             deviations = self.variables.data.astype(np.float64) - np.repeat(self.means, filled)
             squares = np.bincount(np.repeat(np.arange(self.size), filled), weights=deviations**2, minlength=self.size)
+            squares = squares.astype(np.float64, copy=False)  # without any entry bincount counts in whole numbers
             squares += (self.n_samples - filled) * self.means**2
         return np.asarray(squares / (self.divisor * self.deviations**2))
 
