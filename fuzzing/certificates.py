@@ -114,7 +114,8 @@ def _matrix_findings(rng: np.random.Generator, *, data: bool) -> tuple[list[Find
     except Exception as error:
         return [_of_error(error, family, label, "input", None, values)], arrays
     if min(carried.truth.weights) <= 0:
-        return [Finding(family, label, "input", "violation", ("a constant column was scaled",))], arrays
+        wrong = ("a column without variance was scaled",)
+        return [Finding(family, label, "input", "violation", wrong)], arrays
     found = []
     question = claims.Question(carried.given, carried.truth, rng)
     for ask in claims.asked(rng):
@@ -122,6 +123,8 @@ def _matrix_findings(rng: np.random.Generator, *, data: bool) -> tuple[list[Find
             found += [_checked(claim, carried.truth, family, label) for claim in ask(question)]
         except Exception as error:
             found.append(_of_error(error, family, label, ask.__name__, carried.truth, values))
+    if carried.keeps is not None:
+        carried.keeps.cleanup()
     return found, arrays
 
 

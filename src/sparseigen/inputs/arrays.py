@@ -207,8 +207,8 @@ def _real_array(values: Any, what: str) -> Array:
         raise DtypeError(message)
     if kind in "iu":
         _check_integers(array, what)
-    if array.dtype == np.float16:
-        return array.astype(np.float32)
+    if kind == "f" and array.dtype.itemsize <= 4:  # half precision, and float32 of either byte order
+        return array.astype(np.float32, copy=False)
     if array.dtype not in (np.float32, np.float64):
         return array.astype(np.float64)
     return array
@@ -222,7 +222,9 @@ def _real_sparse(values: Any, what: str) -> Any:
     values.check_format(full_check=True)  # kernels follow these indices without a second look
     if values.dtype.kind in "iu":
         _check_integers(values.data, what)
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    if values.dtype.kind == "f" and values.dtype.itemsize == 4:
+        return values.astype(np.float32, copy=False)
+    return values if values.dtype == np.float64 else values.astype(np.float64)
 
 
 def _check_integers(array: Array, what: str) -> None:

@@ -144,10 +144,10 @@ def merged_moments(first: Moments, second: Moments) -> Moments:
     """
     count = first.n_rows + second.n_rows
     with np.errstate(all="ignore"):
+        share = second.n_rows / count
         away = (second.means - first.means) + (second.means_rest - first.means_rest)
-        step = away * (second.n_rows / count)
-        means = first.means + step
-        rest = (first.means - means) + (first.means_rest + step)
+        means = first.means + (second.means - first.means) * share  # without the rests: the means of data in memory
+        rest = (first.means - means) + (first.means_rest + away * share)
         squares = first.squares + second.squares + away**2 * (first.n_rows * second.n_rows / count)
     row, column = (first.row, first.column) if first.bad else (first.n_rows + second.row, second.column)
     return Moments(count, means, squares, first.bad + second.bad, row, column, first.stored + second.stored, rest)

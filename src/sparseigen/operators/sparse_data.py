@@ -29,6 +29,9 @@ class SparseData(Operator):
         if not by_column.has_canonical_format:
             by_column = by_column.copy()  # summing duplicates works in place, and the caller's matrix is not ours
             by_column.sum_duplicates()
+        if not by_column.data.all():  # stored zeros are the same data
+            by_column = by_column.copy() if by_column is data.values else by_column
+            by_column.eliminate_zeros()
         self.variables = by_column.T  # compressed rows, one a variable, sharing the memory of by_column
         self.size, self.n_samples = self.variables.shape
         # The products are bound by the memory: short numbers where they suffice, at 2 bytes an entry more memory.
