@@ -150,7 +150,8 @@ def _checked(claim: Any, truth: Any, family: str, carrier: str) -> Finding:
         wrong.append(f"k={claim.cardinality} {claim.which}: lower bound {low!r} is not reached")
     if claim.vector is not None:
         wrong += _vector_problems(claim, truth.negated() if claim.which == "smallest" else truth, low, high)
-    return Finding(family, carrier, claim.method, "violation" if wrong else "exact" if exact else "margin", tuple(wrong))
+    how = "violation" if wrong else "exact" if exact else "margin"
+    return Finding(family, carrier, claim.method, how, tuple(wrong))
 
 
 def _vector_problems(claim: Any, truth: Any, low: float, high: float) -> Iterator[str]:
@@ -171,46 +172,16 @@ def _vector_problems(claim: Any, truth: Any, low: float, high: float) -> Iterato
             yield f"k={claim.cardinality} {claim.which}: the value {value!r} is outside of {low!r} to {high!r}"
 
 
-# --- refusals -----------------------------------------------------------------------------------------------------
-
-
-def _of_error(
-    error: Exception, family: str, carrier: str, method: str, truth: Any, values: np.ndarray
-) -> Finding:
+def _of_error(error: Exception, family: str, carrier: str, method: str, truth: Any, values: np.ndarray) -> Finding:
     """A refusal that the documentation has, or a violation."""
+    from fuzzing.refusals import may_refuse
     from sparseigen.errors import SparseigenError
 
-    if isinstance(error, SparseigenError) and _may_refuse(error, method, truth, values):
+    if isinstance(error, SparseigenError) and may_refuse(error, method, truth, values):
         return Finding(family, carrier, f"{method}: {type(error).__name__}", "refused")
     where = traceback.extract_tb(error.__traceback__)[-1]
     text = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
     return Finding(family, carrier, method, "violation", (text,))
-
-
-def _may_refuse(error: Exception, method: str, truth: Any, values: np.ndarray) -> bool:
-    """Whether the documentation has this refusal for such numbers."""
-    from sparseigen import errors
-
-    largest = float(np.abs(values.astype(np.float64)).max(initial=0.0))
-    if isinstance(error, errors.ZeroMatrixError):
-        spread = np.ptp(values.astype(np.longdouble), axis=0).max() if values.shape[0] > 1 else largest
-        rest = truth is not None and truth.largest <= 1e-12 * max(largest, largest**2)  # what a deflation left
-        return largest == 0.0 or rest or spread < 1e-150
-    if isinstance(error, errors.RangeError):
-        away = values.astype(np.longdouble).std(axis=0)
-        single = values.dtype == np.float32 and not (1e-30 < away[away > 0.0].min() and 1e-15 < away.max() < 1e16)
-        return bool(single or away.min() < 1e-130)
-    if isinstance(error, errors.ConstantColumnError):
-        wide = values.astype(np.longdouble)
-        away = wide.std(axis=0)
-        return bool((away <= 1e-13 * np.abs(wide.mean(axis=0)) + 1e-150).any())
-    if isinstance(error, errors.NonFiniteError):
-        return largest > 1e150
-    if isinstance(error, errors.UnsupportedOperatorError):
-        return largest > 1e150 or method == "other_methods"
-    if isinstance(error, errors.StartError):  # only where that start was asked for
-        return method == "solved" and "zero columns" in str(error)
-    return isinstance(error, errors.InputError) and method == "other_methods" and "indefinite" in str(error)
 
 
 # --- many instances -----------------------------------------------------------------------------------------------
@@ -312,7 +283,9 @@ def _print_report(
         for name, row in sorted(rows.items()):
             print(f"{name:44}{row['margin']:9}{row['exact']:9}{row['refused']:9}{row['violation']:7}")
     combinations = len({key[:3] for key in tally if key[3] in ("margin", "exact")})
-    how = Counter({kind: sum(c for key, c in tally.items() if key[3] == kind) for kind in ("margin", "exact", "refused")})
+    how: Counter[str] = Counter()
+    for key, count in tally.items():
+        how[key[3]] += count
     print(
         f"\n{_cases(tally)} cases (one case is one certificate) from {instances} instances, seed {options.seed}, in "
         f"{seconds:.0f} s on {options.workers} workers: {how['margin']} decided by the margin, {how['exact']} exactly; "

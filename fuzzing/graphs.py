@@ -45,7 +45,7 @@ class GraphQuestion:
         self.directed = bool(rng.random() < 0.4)
         if not self.directed:
             weights = np.maximum(weights, weights.T)
-        if kind != "booleans" and rng.random() < 0.2 and weights.dtype.kind == "f" and kind not in ("1e+-300", "denormal"):
+        if weights.dtype.kind == "f" and kind not in ("1e+-300", "denormal") and rng.random() < 0.2:
             weights = weights.astype(np.float32)
         self.matrix = weights
         self.options: dict[str, Any] = {

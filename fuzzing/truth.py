@@ -1,7 +1,7 @@
 """Sparse eigenvalues decided without rounding: whole numbers of any length, every support.
 
-A question about A is asked of whole numbers N and w > 0 with A = diag(w)^-1/2 N diag(w)^-1/2. For a matrix of floats all
-w are the common denominator; for a correlation matrix w is the diagonal of N, so that no square root is needed:
+A question about A is asked of whole numbers N and w > 0 with A = diag(w)^-1/2 N diag(w)^-1/2. For a matrix of floats
+all w are the common denominator; for a correlation matrix w is the diagonal of N, so that no square root is needed:
 
     lambda_max(A_SS) <= u   exactly when   u diag(w_S) - N_SS is positive semidefinite,
 
@@ -88,10 +88,8 @@ class Truth:
         """A + L M L' for arrays of floats."""
         rows, below = whole_numbers(left)
         inner, under = whole_numbers(middle)
-        change = [
-            [sum(a * m * b for a, line in zip(x, inner, strict=True) for m, b in zip(line, y, strict=True)) for y in rows]
-            for x in rows
-        ]
+        halves = [[sum(map(int.__mul__, x, line)) for line in inner] for x in rows]
+        change = [[sum(map(int.__mul__, half, y)) for y in rows] for half in halves]
         own, added = self.weights[0], below * below * under
         if any(weight != own for weight in self.weights):
             raise ValueError("a change of low rank is only known for matrices with one denominator")
@@ -151,7 +149,7 @@ class Truth:
         try:
             return float(ratio)
         except OverflowError:
-            return math.copysign(math.inf, ratio)
+            return math.inf if ratio > 0 else -math.inf
 
     def _gap_matrix(self, bound: Fraction, chosen: np.ndarray) -> Whole:
         """``bound diag(w) - N`` on a support, times a positive number."""
@@ -185,7 +183,7 @@ class Truth:
     def quotient_reaches(self, vector: np.ndarray, bound: float) -> bool | None:
         """Whether x'Ax / x'x is at least the bound; None where 600 bits of square roots do not decide."""
         inside = np.flatnonzero(vector).tolist()
-        (entries,), denominator = whole_numbers(vector[None, inside])
+        (entries,), _ = whole_numbers(vector[None, inside])
         exact = Fraction(bound)
         if len(set(self.weights)) == 1:
             form = sum(

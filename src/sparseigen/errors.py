@@ -119,6 +119,10 @@ class ConvergenceWarning(UserWarning):
     """A solver stopped at its iteration limit."""
 
 
+class PrecisionWarning(UserWarning):
+    """The numbers as given, or the rounding of sums of them, say less than the caller may think; says what to do."""
+
+
 class SlowLayoutWarning(UserWarning):
     """Data are stored in a way that is slow to read in blocks of rows."""
 

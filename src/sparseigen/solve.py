@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates import certify as certify_value
+from sparseigen.certificates.rounding_share import warn_of_rounding
 from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted, one_of
 from sparseigen.exact import EXACT_SOLVER
 from sparseigen.inputs.arguments import (
@@ -165,9 +166,11 @@ def sparse_eigenvector(
     if not certify:
         return result
     try:
-        return replace(result, certificate=request.certificate(outcome))
+        proof = request.certificate(outcome)
     except KeyboardInterrupt:  # the answer is there; only its proof is not
         raise SolveInterrupted(result) from None
+    warn_of_rounding(problem, cardinality, proof)
+    return replace(result, certificate=proof)
 
 
 def sparse_eigenvector_block(

@@ -27,7 +27,7 @@ def bits(*answers):
         value = answer.value if hasattr(answer, "value") else answer.weight
         proof = answer.certificate
         parts += [numbers.tobytes(), np.float64(value).tobytes(), answer.history.tobytes()]
-        parts += [np.float64(proof.lower_bound).tobytes(), np.float64(proof.upper_bound).tobytes(), proof.method.encode()]
+        parts += [np.array([proof.lower_bound, proof.upper_bound]).tobytes(), proof.method.encode()]
     return b"|".join(parts)
 
 
@@ -256,7 +256,8 @@ def test_threads_of_blas_change_the_last_digits_only():
     found = []
     for threads in ("1", "2"):
         environment = os.environ | {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
-        run = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=True)
+        command = [sys.executable, "-c", SCRIPT]
+        run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         found.append(json.loads(run.stdout))
     for (support, *numbers), (other, *others) in zip(*found, strict=True):
         assert support == other

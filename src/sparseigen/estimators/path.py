@@ -23,9 +23,9 @@ from sparseigen.inputs.arguments import (
 )
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
+from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.results.path import SparsePath
-from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.solve import search_unit, sparse_eigenvector, spreading
 from sparseigen.solvers import SolverOptions, check_definite, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
@@ -106,7 +106,9 @@ def cardinality_path(
         SolverOptions(
             max_iterations=check_count(max_iterations, "max_iterations"),
             rng=check_rng(rng),
-            progress=Progress(problem.size, spreading(on_iteration, allowed, operator.size), lambda value: value / unit),
+            progress=Progress(
+                problem.size, spreading(on_iteration, allowed, operator.size), lambda value: value / unit
+            ),
             extra=check_method_options(method_options, spec.parameters, method),
         ),
     )

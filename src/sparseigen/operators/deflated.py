@@ -24,7 +24,6 @@ from sparseigen.errors import StartError
 from sparseigen.inputs.arrays import row_blocks
 from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
 
-
 SMALLEST_VALUE = 2.0**-1020
 """Variances up to this have no reciprocal."""
 

@@ -38,8 +38,8 @@ def scales(
     tiny = np.flatnonzero((variances > 0.0) & (variances < SMALLEST_SCALED))
     if tiny.size:
         message = (
-            f"{label(int(tiny[0]), names)} has a standard deviation of {deviations[tiny[0]]:.3g}: its squares underflow, "
-            "so scale=True cannot divide by it. Multiply X by a constant first."
+            f"{label(int(tiny[0]), names)} has a standard deviation of {deviations[tiny[0]]:.3g}: its squares "
+            "underflow, so scale=True cannot divide by it. Multiply X by a constant first."
         )
         raise RangeError(message)
     constant = np.flatnonzero(deviations <= 1e-14 * np.abs(means))
@@ -54,7 +54,7 @@ def scales(
 
 
 def check_variances(variances: NDArray[np.float64], dtype: np.dtype[np.floating]) -> NDArray[np.float64]:
-    """The variances, if they are finite and not all zero, and products of the data are within the range of ``dtype``."""
+    """The variances, if they are finite, not all zero, and such that products stay within the range of ``dtype``."""
     if not np.isfinite(variances).all():
         msg = "the data hold values so large that their squares overflow; divide X by a constant first."
         raise NonFiniteError(msg)
