@@ -36,6 +36,9 @@ class SparseData(Operator):
         if not by_column.has_canonical_format:
             by_column = by_column.copy()  # summing duplicates works in place, and the caller's matrix is not ours
             by_column.sum_duplicates()
+        if not by_column.data.all():  # stored zeros are the same data
+            by_column = by_column.copy() if by_column is data.values else by_column
+            by_column.eliminate_zeros()
         self.variables = by_column.T  # compressed rows, one a variable, sharing the memory of by_column
         self.size, self.n_samples = self.variables.shape
         # The products are bound by the memory: short numbers where they suffice, at 2 bytes an entry more memory.
@@ -49,7 +52,7 @@ class SparseData(Operator):
         sums = np.asarray(self.variables.astype(np.float64).sum(axis=1)).ravel()
         self.means = sums / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
-        variances = check_variances(self._variances())
+        variances = check_variances(self._variances(), self.dtype)
         if scale:
             self.deviations = scales(variances, self.means, self.names)
 
@@ -64,6 +67,7 @@ class SparseData(Operator):
         with np.errstate(over="ignore", invalid="ignore"):  # refused by check_variances
             deviations = self.variables.data.astype(np.float64) - np.repeat(self.means, filled)
             squares = np.bincount(np.repeat(np.arange(self.size), filled), weights=deviations**2, minlength=self.size)
+            squares = squares.astype(np.float64, copy=False)  # without any entry bincount counts in whole numbers
             squares += (self.n_samples - filled) * self.means**2
         return np.asarray(squares / (self.divisor * self.deviations**2))
 
