@@ -13,12 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.errors import GraphFileError, InputError, OptionError, one_of
+from sparseigen.errors import GraphFileError, OptionError, one_of
 from sparseigen.graphs.cluster import HOME_ARCS, ClusterGraph
 from sparseigen.graphs.edge_text import EdgeLayout, edge_layout, read_labelled
 from sparseigen.graphs.webgraph import OnProgress, read_webgraph
 from sparseigen.inputs.arguments import check_count
-from sparseigen.inputs.binary_tables import check_declared
 from sparseigen.inputs.cluster import Cluster
 from sparseigen.inputs.columns import damaged
 from sparseigen.inputs.edge_partitions import edge_partitions, is_partitioned
@@ -30,6 +29,7 @@ from sparseigen.inputs.graphs import (
     graph_from_edges,
     graph_from_matrix,
 )
+from sparseigen.inputs.matrix_market import read_matrix
 from sparseigen.inputs.memory import check_fits
 from sparseigen.inputs.npy_format import read_archive
 from sparseigen.inputs.optional import require
@@ -205,7 +205,7 @@ def _parsed_blocks(
             cut = len(lines) if not text else lines.rfind(b"\n") + 1
             rest = lines[cut:]
             if len(rest) > LONGEST_LINE:
-                message = f"{path}, block {number}: a line is longer than {LONGEST_LINE} bytes; an edge list has short ones."
+                message = f"{path}, block {number}: a line of more than {LONGEST_LINE} bytes is no edge."
                 raise GraphFileError(message)
             headed = number == 0 and layout is not None and layout.names is not None
             yield _parse(lines[:cut], path, number, columns, headed=headed)
@@ -251,18 +251,7 @@ def _parse(
 
 
 def _read_matrix_market(path: Path, on_progress: OnProgress | None) -> Graph:
-    import scipy.io
-
-    try:
-        rows, columns, entries, form, *_ = scipy.io.mminfo(path)
-        check_declared(path, int(rows), int(columns), int(entries), form)
-        check_fits(VERTEX_BYTES * max(int(rows), int(columns)) + 16 * int(entries), path.name)
-        matrix = scipy.io.mmread(path, spmatrix=False)
-    except InputError:
-        raise
-    except ValueError as error:
-        message = f"{path}: {error}. Check that it is a Matrix Market coordinate file."
-        raise GraphFileError(message) from error
+    matrix = read_matrix(path, column_bytes=VERTEX_BYTES, on_progress=on_progress)
     graph = graph_from_matrix(matrix if sp.issparse(matrix) else sp.csr_array(matrix))
     graph.notes["format"] = "matrix market"
     return graph

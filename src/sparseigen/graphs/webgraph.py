@@ -87,8 +87,9 @@ def _read_properties(path: Path) -> WebGraphFormat:
 
 
 def _check_parameters(window: int, shortest_interval: int, zeta: int) -> None:
-    for name, value, low in (("windowsize", window, 0), ("minintervallength", shortest_interval, 0), ("zetak", zeta, 1)):
-        if not low <= value <= LARGEST_PARAMETER[name]:
+    given = {"windowsize": window, "minintervallength": shortest_interval, "zetak": zeta}
+    for name, value in given.items():
+        if not int(name == "zetak") <= value <= LARGEST_PARAMETER[name]:
             message = f"{name}={value}"
             raise ValueError(message)
 

@@ -9,19 +9,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.errors import DtypeError, InputError, OptionError, ShapeError, one_of
+from sparseigen.errors import OptionError, ShapeError, one_of
 from sparseigen.inputs.columns import Columns, Table, TableOptions, check_names, check_whole_numbers
 from sparseigen.inputs.hdf5 import as_words, child, names_of, open_hdf5
-from sparseigen.inputs.memory import available_bytes, check_columns_fit, check_fits
+from sparseigen.inputs.matrix_market import read_matrix
+from sparseigen.inputs.memory import WORK_VECTORS, available_bytes, check_columns_fit, check_fits
 from sparseigen.inputs.npy_format import file_header, mapped_array, read_archive
 from sparseigen.inputs.optional import require
 from sparseigen.inputs.sparse_parts import check_sides, checked_sparse, compressed, from_saved
 
 NAME_ARRAYS = ("names", "columns", "variables", "feature_names", "features", "genes")
 """Arrays of an npz file that are looked at for the names of the variables."""
-
-SHORTEST_ENTRY = 4
-"""Bytes of the shortest line with an entry of a coordinate file: '1 1' and the end of the line."""
 
 
 def read_npy(path: Path, options: TableOptions) -> Table:
@@ -78,29 +76,8 @@ def _fits(array: NDArray[Any] | None, length: int) -> bool:
 
 def read_matrix_market(path: Path, options: TableOptions) -> Table:
     """A Matrix Market file, coordinate (sparse) or array (dense)."""
-    import scipy.io
-
-    rows, columns, entries, form, _, _ = scipy.io.mminfo(path)
-    check_columns_fit(int(columns), path.name)
-    check_declared(path, int(rows), int(columns), int(entries), form)
-    values = scipy.io.mmread(path, spmatrix=False)
+    values = read_matrix(path, column_bytes=8 * WORK_VECTORS)
     return Table(checked_sparse(values, path.name).tocsr() if sp.issparse(values) else values)
-
-
-def check_declared(path: Path, rows: int, columns: int, entries: int, form: str) -> None:
-    """Refuse a Matrix Market file that declares more than fits into memory, or than it can hold."""
-    if min(rows, columns, entries) < 0:
-        message = f"{path.name} declares {rows} rows, {columns} columns and {entries} entries; none may be negative."
-        raise ShapeError(message)
-    check_fits(8 * rows * columns if form == "array" else 8 * (rows + 1) + 24 * entries, path.name)
-    if path.suffix.lower() == ".gz":
-        return
-    # A symmetric array stores half of its numbers, each with the end of a line.
-    shortest = rows * columns if form == "array" else SHORTEST_ENTRY * entries
-    if shortest > path.stat().st_size:
-        declared = f"{rows} x {columns} numbers" if form == "array" else f"{entries} entries"
-        message = f"{path.name} declares {declared} and has {path.stat().st_size} bytes: truncated."
-        raise InputError(message)
 
 
 def read_parquet(path: Path, options: TableOptions) -> Table:

@@ -16,6 +16,7 @@ from sparseigen.errors import (
     DuplicateNamesError,
     InputError,
     IntegerOverflowError,
+    MissingDependencyError,
     OptionError,
     SparseigenError,
 )
@@ -28,6 +29,7 @@ COLUMNS_NAMED = 5
 """How many columns of text an error names."""
 
 LARGEST_EXACT_INTEGER = 2**53
+
 
 @dataclass(frozen=True)
 class TableOptions:
@@ -215,8 +217,11 @@ def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iter
     """Turn whatever a reader raises on a damaged file into one sentence."""
     try:
         yield
-    except SparseigenError:
-        raise
+    except SparseigenError as error:
+        if file in str(error) or isinstance(error, MissingDependencyError):
+            raise
+        message = f"{file}: {error}"
+        raise type(error)(message) from error
     except PermissionError as error:
         message = f"{file} may not be read: permission denied."
         raise kind(message) from error

@@ -72,7 +72,7 @@ def read_header(file: BinaryIO, name: str) -> Header:
     order = "F" if _found(r"fortran_order['\"]\s*:\s*(True|False)", text, "fortran_order", name) == "True" else "C"
     header = Header(shape, dtype, order, 8 + len(length_bytes) + length)
     if dtype.itemsize == 0 and header.size:
-        message = f"{name} declares {header.size} entries of no bytes each ({dtype.str}); it must hold numbers or names."
+        message = f"{name} declares {header.size} entries of no bytes ({dtype.str}); it must hold numbers or names."
         raise DtypeError(message)
     return header
 
