@@ -7,6 +7,7 @@ import sys
 
 PARTS = {
     "certificates": "fuzzing.certificates",
+    "readers": "fuzzing.readers",
 }
 """Name of the part -> its module."""
 

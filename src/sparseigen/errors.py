@@ -111,6 +111,10 @@ class CheckpointError(InputError):
     """A checkpoint is damaged, or was written for other data or another computation."""
 
 
+class WriteError(SparseigenError, OSError):
+    """A file could not be written (disk full, no permission); what was there before is unchanged."""
+
+
 class MissingDataError(SparseigenError, FileNotFoundError):
     """A data set that does not ship with the package was not found."""
 

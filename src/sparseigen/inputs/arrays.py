@@ -24,6 +24,7 @@ from sparseigen.errors import (
     TooFewSamplesError,
     ZeroMatrixError,
 )
+from sparseigen.inputs.sparse_parts import checked_sparse
 from sparseigen.inputs.tensors import as_tensor, check_device, is_tensor
 
 Array = NDArray[Any]
@@ -217,9 +218,7 @@ def _real_array(values: Any, what: str) -> Array:
 def _real_sparse(values: Any, what: str) -> Any:
     if values.dtype.kind not in "fiub":
         _real_array(np.empty(0, dtype=values.dtype), what)
-    if values.format not in ("csr", "csc"):
-        values = values.tocsr()
-    values.check_format(full_check=True)  # kernels follow these indices without a second look
+    values = checked_sparse(values, what)  # kernels follow these indices without a second look
     if values.dtype.kind in "iu":
         _check_integers(values.data, what)
     if values.dtype.kind == "f" and values.dtype.itemsize == 4:
