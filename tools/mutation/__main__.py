@@ -57,6 +57,10 @@ def attempt(fault: Fault, reach: Reach) -> dict[str, Any]:
 def _work(mine: list[Fault], results: Any) -> None:
     reach = Reach(WORK)
     trial.load_everything_else()
+    fast = sorted(reach.seconds, key=lambda name: reach.seconds[name])[:200]
+    if trial.attempt(SOURCE, None, fast, 300)[0] != "survived":
+        results.put(None)  # tests that fail on the unchanged source would notice every fault
+        return
     for fault in mine:
         results.put(attempt(fault, reach))
 
@@ -70,7 +74,9 @@ def try_all(chosen: list[Fault], processes: int) -> list[dict[str, Any]]:
         worker.start()
     results = []
     for number in range(1, len(chosen) + 1):
-        results.append(queue.get())
+        if (result := queue.get()) is None:
+            sys.exit("mutants: the tests do not pass on the unchanged source")
+        results.append(result)
         print(f"{number}/{len(chosen)} {results[-1]['outcome']:<9} {results[-1]['key'][:150]}", flush=True)
     for worker in workers:
         worker.join()
@@ -85,7 +91,7 @@ def page(results: list[dict[str, Any]], explained: dict[str, str], seed: int) ->
         "# Faults that the tests notice", "",
         "<!-- Made by `make mutants`; explanations are in tools/mutation/survivors.toml. -->", "",
         f"`make mutants` puts small faults into `solvers` and `certificates`, one at a time (`<` for `<=`, `+` for "
-        f"`-`, `max` for `min`, a constant changed, a condition turned round), and runs the tests that reach the line. Of a "
+        f"`-`, `max` for `min`, a constant changed, a condition turned round), and runs the tests that reach it. Of a "
         f"sample of {total} (seed {seed}, every module in proportion, five at least) the tests notice {found} "
         f"({100 * found / total:.1f} %). The rest is below, each with the reason.", "",
         "| module | tried | noticed | of these by time | not noticed |", "| --- | ---: | ---: | ---: | ---: |",

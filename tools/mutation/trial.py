@@ -15,6 +15,9 @@ from types import CodeType, ModuleType
 
 from tools.mutation.faults import Fault, mutated
 
+# What is loaded already cannot be rewritten, and need not be.
+OPTIONS = ("-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov",
+           "-W", "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip
 OUTCOMES = {0: "survived", 1: "killed"}
 LOADED = ("numpy", "scipy.sparse.linalg", "scipy.optimize", "scipy.stats", "sklearn.decomposition", "pytest",
           "hypothesis.strategies", "networkx", "mpmath", "pandas", "dask.array", "distributed")  # fmt: skip
@@ -78,14 +81,11 @@ def _run(root: Path, fault: Fault | None, tests: list[str], seconds: int) -> Non
     os.dup2(quiet, 2)
     if fault is not None:
         sys.meta_path.insert(0, _Finder(root, fault))
-    hypothesis.settings.register_profile(
-        "mutants", database=None, derandomize=True, phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate]
-    )
+    phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]  # a failure need not be made small
+    hypothesis.settings.register_profile("mutants", database=None, derandomize=True, phases=phases)
     hypothesis.settings.load_profile("mutants")
     code = 3
     try:
-        code = int(
-            pytest.main(["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:cov", *tests])
-        )
+        code = int(pytest.main([*OPTIONS, *tests]))
     finally:
         os._exit(code)
