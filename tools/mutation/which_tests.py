@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import coverage
-import pytest
 
 TESTS = ("tests/unit/solvers", "tests/unit/certificates", "tests/unit/exact", "tests/unit/operators",
          "tests/unit/test_bad_input.py", "tests/unit/test_results.py", "tests/property", "tests/common",
@@ -17,30 +16,13 @@ TESTS = ("tests/unit/solvers", "tests/unit/certificates", "tests/unit/exact", "t
          "tests/reference/test_certificates.py", "tests/reference/test_toy_recovery.py")  # fmt: skip
 
 
-class Durations:
-    """A pytest plugin that keeps the seconds of every test that passed."""
-
-    def __init__(self, out: Path) -> None:
-        self.out = out
-        self.seconds: dict[str, float] = {}
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """One phase of a test has ended."""
-        if report.passed:
-            self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
-
-    def pytest_sessionfinish(self) -> None:
-        """Leave them for the next step."""
-        self.out.write_text(json.dumps(self.seconds))
-
-
 def measure(folder: Path) -> None:
     """Run the tests once, with every line attributed to the tests that reach it."""
     folder.mkdir(parents=True, exist_ok=True)
-    env = os.environ | {"COVERAGE_FILE": str(folder / "lines"), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    code = f"import sys, pytest; from pathlib import Path; from tools.mutation.which_tests import Durations; sys.exit(pytest.main(sys.argv[1:], [Durations(Path({str(folder / 'seconds.json')!r}))]))"  # noqa: E501
-    options = ["-q", "-n", "2", "--dist", "worksteal", "--hypothesis-seed=0", "--cov=sparseigen", "--cov-context=test"]
-    subprocess.run([sys.executable, "-c", code, *options, "--cov-report=", *TESTS], env=env, check=True)
+    env = os.environ | {"COVERAGE_FILE": str(folder / "lines"), "SECONDS_FILE": str(folder / "seconds.json")}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "--hypothesis-seed=0"]
+    command += ["-p", "tools.mutation.processor_seconds", "--cov=sparseigen", "--cov-context=test", "--cov-report="]
+    subprocess.run([*command, *TESTS], env=env, check=True)
 
 
 class Reach:
