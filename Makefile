@@ -7,6 +7,7 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
+  wheel-test lock audit test-oldest test-newest coverage mutants \
   bench bench-pca bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
@@ -15,6 +16,12 @@ help:
 	@echo "make test-browser  the report pages in a real browser (installs Debian's chromium where there is none)"
 	@echo "make docs   the documentation in docs/_build/html: warnings are errors, its examples and all doctests run"
 	@echo "make lint   ruff and mypy (strict)"
+	@echo "make coverage  branches that the tests reach (with torch); fails under 92 %"
+	@echo "make mutants  small faults put into solvers and certificates: does a test notice? (SAMPLE=400 SEED=0)"
+	@echo "make wheel-test  sdist and wheel from nothing: contents, processors, smoke and tests in clean environments"
+	@echo "make test-oldest, make test-newest  all tests on the oldest and the newest allowed versions"
+	@echo "make lock   choose versions and hashes of the development environment again"
+	@echo "make audit  known vulnerabilities of the locked packages"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
@@ -25,8 +32,20 @@ $(BIN)/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed; set PYTHON=')"
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.ready: $(BIN)/python $(CORE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
+# Versions and hashes of every package are in $(LOCK), for Python 3.11 to 3.14 on any platform: what was tested is what
+# is installed, and a file that was changed on its way is refused. `make ... LOCK=` takes the newest versions instead.
+LOCK ?= requirements/dev.txt
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+ifeq ($(LOCK),)
+INSTALL = $(BIN)/python $(PIP_INSTALL) --editable ".[test,lint]"
+else
+INSTALL = { $(BIN)/python $(PIP_INSTALL) --require-hashes --requirement $(LOCK) || \
+  { echo "The locked packages cannot be installed here. 'make $(MAKECMDGOALS) LOCK=' takes what the index offers."; exit 1; }; } \
+  && $(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+endif
+
+$(VENV)/.ready: $(BIN)/python $(CORE) $(LOCK)
+	$(INSTALL)
 	touch $@
 
 demo: $(VENV)/.ready
@@ -66,6 +85,41 @@ docs: $(VENV)/.docs-ready
 	$(TEST_ENV) $(BIN)/python -m sphinx -W --keep-going --quiet -b html -d docs/_build/doctrees docs docs/_build/html
 	$(TEST_ENV) $(BIN)/python -m pytest --quiet -n 2 tests/unit/test_documentation.py src/sparseigen
 	@echo "The documentation is in docs/_build/html/index.html"
+
+# Branches of the Python side that tests reach, the GPU path on its CPU build included; the browser adds none.
+COVERAGE ?= 92
+coverage: $(VENV)/.ready
+	$(BIN)/python $(PIP_INSTALL) coverage pytest-cov "$(TORCH)" "$(TRITON)"
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	$(TEST_ENV) SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/browser \
+	  --cov --cov-report= tests src/sparseigen
+	$(BIN)/python tools/branches.py --least $(COVERAGE)
+
+SAMPLE ?= 400
+SEED ?= 0
+mutants: $(VENV)/.ready
+	$(BIN)/python $(PIP_INSTALL) coverage pytest-cov
+	$(TEST_ENV) $(BIN)/python -m tools.mutation --sample $(SAMPLE) --seed $(SEED)
+
+# Everything about distribution uses environments of its own, never .venv.
+wheel-test:
+	$(PYTHON) tools/wheel_test.py
+
+LOCK_TOOLS := build/lock-tools
+$(LOCK_TOOLS)/.ready:
+	$(PYTHON) -m venv $(LOCK_TOOLS)
+	$(LOCK_TOOLS)/bin/python $(PIP_INSTALL) uv==0.13.7 pip-audit==2.10.1
+	touch $@
+
+lock: $(LOCK_TOOLS)/.ready
+	$(LOCK_TOOLS)/bin/python tools/lock.py
+
+audit: $(LOCK_TOOLS)/.ready
+	$(LOCK_TOOLS)/bin/python tools/audit.py
+
+test-oldest test-newest:
+	$(PYTHON) tools/test_versions.py $(@:test-%=%)
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
