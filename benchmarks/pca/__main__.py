@@ -1,11 +1,11 @@
-"""`python -m benchmarks.pca [part ...]`: T1 T3 T4 F1 T5 peers, or all of them."""
+"""`python -m benchmarks.pca [part ...]`: T1 T3 T4 F1 T5, or all of them."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 
-from benchmarks.pca import genes, newsgroups, peers, pitprops, toy
+from benchmarks.pca import genes, newsgroups, pitprops, toy
 from benchmarks.pca.tables import Table
 
 PARTS: dict[str, Callable[[], Table]] = {
@@ -14,7 +14,6 @@ PARTS: dict[str, Callable[[], Table]] = {
     "T4": pitprops.loadings,
     "F1": genes.run,
     "T5": newsgroups.run,
-    "peers": peers.run,
 }
 
 
