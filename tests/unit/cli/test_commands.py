@@ -187,10 +187,10 @@ def test_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARSEIGEN_DATA", str(tmp_path))
     text = run("datasets").stdout
     assert str(tmp_path) in text
-    assert "pitprops      no" in text
+    assert "pitprops        no" in text
     (tmp_path / "pitprops").mkdir()
     (tmp_path / "pitprops" / "pitprops_correlation.csv").write_text("")
-    assert "pitprops      yes" in run("datasets").stdout
+    assert "pitprops        yes" in run("datasets").stdout
     assert "try: sparseigen pca" in run("datasets", "pitprops").stdout
     assert json.loads(run("datasets", "--json").stdout)["datasets"]["colon"]["there"] is False
     monkeypatch.setenv("SPARSEIGEN_DATA", str(tmp_path / "none"))
