@@ -97,7 +97,7 @@ def airline_maps(outcomes: dict[str, Outcome]) -> Any:
     from matplotlib.figure import Figure
 
     names, latitude, longitude = airline.cities()
-    figure = Figure(figsize=(13, 6.2), layout="constrained")
+    figure = Figure(figsize=(13, 5.4), layout="constrained")
     axes = figure.subplots(2, len(outcomes), sharex=True, sharey=True, squeeze=False)
     for i, (piece, outcome) in enumerate(outcomes.items()):
         solver = piece.split("/")[-1]
@@ -114,7 +114,8 @@ def airline_maps(outcomes: dict[str, Outcome]) -> Any:
             six.scatter(longitude[chosen], latitude[chosen], s=12, color=colour, linewidths=0, label=str(number))
         six.set_title(f"six sets, total density {total:.3f}", fontsize=10)
         six.set_xlabel("longitude (degrees)", fontsize=8)
-    axes[1, 0].legend(fontsize=7, ncol=2, frameon=False, loc="lower left", title="set", title_fontsize=7)
+    handles, labels = axes[1, 0].get_legend_handles_labels()
+    figure.legend(handles, [f"set {label}" for label in labels], loc="outside lower center", ncol=6, frameon=False)
     for axis in axes.flat:
         axis.set_xlim(-131, -60)
         axis.set_ylim(23, 60)
