@@ -19,7 +19,7 @@ RULES = {
 }
 INHERITED = ("place", "setting", "tolerance", "tolerance_from", "better", "relation", "run", "unit")
 FIELDS = {"id", "place", "setting", "paper", "tolerance", "tolerance_from", "better", "relation", "run", "measure",
-          "also", "not_runnable", "unit"}  # fmt: skip
+          "also", "not_runnable", "unit", "precision"}  # fmt: skip
 
 
 class ClaimError(ValueError):
@@ -43,6 +43,8 @@ class Claim:
     relation: str = "equal"
     better: str = ""
     unit: str = ""
+    precision: float | None = None
+    """One unit of the last digit, where the printed value does not show it: a plain 0 or 1 in a column of decimals."""
     also: tuple[str, ...] = ()
     """Other runs whose value of the same measure is shown beside: run, or run:measure."""
     not_runnable: str = ""
@@ -72,6 +74,11 @@ def as_number(printed: str) -> float | None:
         return float(printed.replace(",", ""))
     except ValueError:
         return None
+
+
+def unit_of(claim: Claim) -> float:
+    """One unit of the last digit of a claim."""
+    return printed_unit(claim.paper) if claim.precision is None else claim.precision
 
 
 def printed_unit(printed: str) -> float:

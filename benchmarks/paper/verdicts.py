@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.paper.claims import Claim, printed_unit
+from benchmarks.paper.claims import Claim, unit_of
 from benchmarks.paper.pieces import Outcome
 
 REPRODUCED, BETTER, DIFFERS, NOT_RUNNABLE = "reproduced", "better", "differs", "not runnable here"
@@ -48,7 +48,7 @@ def show(value: Any, claim: Claim, measure: Mapping[str, Any]) -> str:
 def tolerance_of(claim: Claim, error: float) -> float:
     """The absolute tolerance; Monte Carlo error counts twice, theirs being as large as ours."""
     if isinstance(claim.tolerance, str):
-        half = 0.5 * printed_unit(claim.paper)
+        half = 0.5 * unit_of(claim)
         return half + (3.0 * 2.0**0.5 * error if claim.tolerance == "monte-carlo" else 0.0)
     return float(claim.tolerance)
 
