@@ -102,8 +102,8 @@ def _row(table: dict[str, Any], row: dict[str, Any], remarks: dict[str, dict[str
     fields["also"] = tuple(fields.get("also", ()))
     for kind, texts in remarks.items():
         fields[kind] = " ".join(text.strip() for pattern, text in texts.items() if fnmatchcase(name, pattern))
-    if fields.get("tolerance") in RULES:
-        fields["tolerance_from"] = RULES[fields["tolerance"]]
+    if isinstance(fields.get("tolerance"), str):
+        fields["tolerance_from"] = RULES.get(fields["tolerance"], "a rule that does not exist")
     needed = {"id", "place", "setting", "paper", "tolerance", "tolerance_from", "run", "measure"}
     missing = sorted(key for key in needed if fields.get(key) in (None, ""))
     if missing:

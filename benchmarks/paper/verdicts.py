@@ -35,7 +35,7 @@ def show(value: Any, claim: Claim, measure: Mapping[str, Any]) -> str:
     if isinstance(value, str):
         return value
     if measure.get("of"):
-        return f"{value} of {measure['of']} points"
+        return f"{value} of {measure['of']}"
     if isinstance(value, int):
         return f"{value:,}"
     if claim.unit == "s":

@@ -17,11 +17,14 @@ from sparseigen.inputs.optional import require
 TERMS = 1000
 MOST_REPEATED = 400
 """A message that repeats one term more often than this is an encoded file, not text."""
-FILES = tuple(
-    f"newsgroups20/{name}"
-    for suffix in ("", "_body")
-    for name in (f"counts{suffix}_18846x5000.npz", f"vocabulary{suffix}.csv", f"documents{suffix}.csv.gz")
-) + ("newsgroups20/authors_terms.csv",)
+FILES = (
+    "newsgroups20/authors_terms.csv",
+    *(
+        f"newsgroups20/{name}"
+        for suffix in ("", "_body")
+        for name in (f"counts{suffix}_18846x5000.npz", f"vocabulary{suffix}.csv", f"documents{suffix}.csv.gz")
+    ),
+)
 
 
 class Documents(NamedTuple):

@@ -72,9 +72,7 @@ def score(version: str, settings: Settings, raws: list[dict[str, Any]]) -> Outco
     outcome.add("PC1 is figures", 2 * figures[0] > len(terms[0]), detail=f"PC1: {' '.join(terms[0])}.")
     for j, (found, shares) in enumerate(zip(terms, raw["topics"], strict=True)):
         topic = max(shares, key=lambda t: shares[t])
-        detail = (
-            f"{shares[topic]:.0%} of the {DOCUMENTS_LOOKED_AT} documents that score highest are from newsgroups on "
-        )
+        detail = f"{shares[topic]:.0%} of the {DOCUMENTS_LOOKED_AT} documents that score highest are from groups on "
         detail += f"{topic}. Terms: {' '.join(found)}."
         outcome.add(f"PC{j + 1} topic", topic, detail=detail)
     outcome.add("documents", raw["documents"])

@@ -156,7 +156,7 @@ def score_deflation(settings: Settings, raws: list[dict[str, float]]) -> Outcome
 
 
 def theorem(settings: Settings, block: int) -> dict[str, Any]:
-    """Theorem 1 where it applies: a spike of 50 on one of 300 variables, 200,000 samples; k = 60 from several starts."""
+    """Theorem 1 where it applies: a spike of 50 on one of 300 variables, 200,000 samples; k = 60, five starts."""
     rng = np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(8,)))
     size, samples, k = 300, 200_000, 60
     root = np.eye(size)
