@@ -7,7 +7,7 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
-  bench bench-pca bench-certificates bench-graphs bench-scale clean
+  reproduce bench bench-pca bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-browser  the report pages in a real browser (installs Debian's chromium where there is none)"
 	@echo "make docs   the documentation in docs/_build/html: warnings are errors, its examples and all doctests run"
 	@echo "make lint   ruff and mypy (strict)"
+	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
@@ -71,6 +72,11 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# matplotlib, which draws the figures, comes with what the documentation needs. ARGS="T3 --data DIR" chooses.
+ARGS ?=
+reproduce: $(VENV)/.docs-ready
+	$(BIN)/python -m benchmarks.paper $(ARGS)
 
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.speed

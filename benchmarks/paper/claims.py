@@ -19,7 +19,7 @@ RULES = {
 }
 INHERITED = ("place", "setting", "tolerance", "tolerance_from", "better", "relation", "run", "unit")
 FIELDS = {"id", "place", "setting", "paper", "tolerance", "tolerance_from", "better", "relation", "run", "measure",
-          "also", "not_runnable", "unit"}  # fmt: skip
+          "also", "not_runnable", "unit", "precision"}  # fmt: skip
 
 
 class ClaimError(ValueError):
@@ -43,6 +43,8 @@ class Claim:
     relation: str = "equal"
     better: str = ""
     unit: str = ""
+    precision: float | None = None
+    """One unit of the last digit, where the printed value does not show it: a plain 0 or 1 in a column of decimals."""
     also: tuple[str, ...] = ()
     """Other runs whose value of the same measure is shown beside: run, or run:measure."""
     not_runnable: str = ""
@@ -74,6 +76,11 @@ def as_number(printed: str) -> float | None:
         return None
 
 
+def unit_of(claim: Claim) -> float:
+    """One unit of the last digit of a claim."""
+    return printed_unit(claim.paper) if claim.precision is None else claim.precision
+
+
 def printed_unit(printed: str) -> float:
     """One unit of the last printed digit: .8636 -> 1e-4, 9.5e-5 -> 1e-6, 26 -> 1, 26,214 -> 1."""
     match = re.fullmatch(r"-?([\d,]*)(?:\.(\d*))?(?:e([+-]?\d+))?", printed)
@@ -95,8 +102,8 @@ def _row(table: dict[str, Any], row: dict[str, Any], remarks: dict[str, dict[str
     fields["also"] = tuple(fields.get("also", ()))
     for kind, texts in remarks.items():
         fields[kind] = " ".join(text.strip() for pattern, text in texts.items() if fnmatchcase(name, pattern))
-    if fields.get("tolerance") in RULES:
-        fields["tolerance_from"] = RULES[fields["tolerance"]]
+    if isinstance(fields.get("tolerance"), str):
+        fields["tolerance_from"] = RULES.get(fields["tolerance"], "a rule that does not exist")
     needed = {"id", "place", "setting", "paper", "tolerance", "tolerance_from", "run", "measure"}
     missing = sorted(key for key in needed if fields.get(key) in (None, ""))
     if missing:

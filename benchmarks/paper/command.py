@@ -12,7 +12,7 @@ from benchmarks.paper import claims, page, store
 from benchmarks.paper.parts import all_figures, all_pieces
 from benchmarks.paper.pieces import Piece, Settings
 from benchmarks.paper.progress import progress
-from benchmarks.paper.runner import run
+from benchmarks.paper.runner import Run, run
 from benchmarks.paper.verdicts import Judged, counts, judge, percentage
 
 PAGE = store.ROOT / "docs" / "reproduction.md"
@@ -36,13 +36,14 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def needed(tables: list[claims.Table], everything: bool) -> dict[str, Piece]:
-    """The pieces that the rows name; those of the figures too when whole tables are asked for."""
+def needed(tables: list[claims.Table], wanted: list[str]) -> dict[str, Piece]:
+    """The pieces that the rows name; all pieces of tables that are asked for as a whole."""
     pieces = all_pieces()
-    if everything:
+    if not wanted:
         return pieces
+    whole = {t.name for t in tables if t.name in wanted}
     names = {name for t in tables for c in t.claims for name in (c.run, *(other.split(":")[0] for other in c.also))}
-    return {name: piece for name, piece in pieces.items() if name in names}
+    return {name: piece for name, piece in pieces.items() if name in names or piece.part in whole}
 
 
 def print_row(row: Judged) -> None:
@@ -53,6 +54,19 @@ def print_row(row: Judged) -> None:
         remarks.append(row.reason)
     for text in remarks:
         print(textwrap.indent(textwrap.fill(text, 110), "    "))
+
+
+def print_tables(parts: list[str], result: Run) -> None:
+    """The short tables of parts that were asked for as a whole."""
+    for part in parts:
+        for name, table in page.part_tables(part, result).items():
+            if len(table["rows"]) <= 3 * page.SHORT:
+                rows = [[str(cell) for cell in row] for row in (table["header"], *table["rows"])]
+                widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+                print(f"\n{name}")
+                print(
+                    "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+                )
 
 
 def print_list(tables: list[claims.Table]) -> None:
@@ -80,12 +94,14 @@ def main(arguments: list[str]) -> int:
         os.environ["SPARSEIGEN_DATA"] = str(Path(options.data).resolve())
     everything = not options.what
     settings = Settings(seed=options.seed, repeats=options.repeats)
-    pieces = needed(tables, everything)
+    pieces = needed(tables, options.what)
     with progress(len(pieces)) as tell:
         result = run(pieces, settings, fresh=options.fresh, processes=options.processes, tell=tell)
     rows = [judge(claim, result.outcomes) for table in tables for claim in table.claims]
     for row in rows:
         print_row(row)
+    if not everything:
+        print_tables([name for name in options.what if name in {table.name for table in tables}], result)
     found = counts(rows)
     print(f"\n{len(rows)} rows: " + ", ".join(f"{number} {verdict}" for verdict, number in found.items()))
     print(f"{percentage(rows):.1f} % of the runnable rows reproduced or better; {result.wall:.0f} s.")

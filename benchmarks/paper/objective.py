@@ -45,6 +45,12 @@ def adjusted_share(matrix: Array, vectors: Array) -> float:
     return float((np.diag(np.linalg.qr(scores)[1]) ** 2).sum() / np.trace(matrix))
 
 
+def span_share(matrix: Array, vectors: Array) -> float:
+    """Variance of the data projected on the span of the vectors, over the trace."""
+    basis = np.linalg.qr(vectors.T)[0]
+    return float(np.trace(basis.T @ np.asarray(matrix, dtype=np.float64) @ basis) / np.trace(matrix))
+
+
 def recovery(truth: Array, found: Array) -> tuple[float, float, float]:
     """|u1'u2|, |v1'u1|, |v2'u2|, with u in the order that fits better: which comes first is a matter of the sample."""
     products = np.abs(truth @ found.T)

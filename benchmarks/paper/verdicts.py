@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.paper.claims import Claim, printed_unit
+from benchmarks.paper.claims import Claim, unit_of
 from benchmarks.paper.pieces import Outcome
 
 REPRODUCED, BETTER, DIFFERS, NOT_RUNNABLE = "reproduced", "better", "differs", "not runnable here"
@@ -36,7 +36,7 @@ def show(value: Any, claim: Claim, measure: Mapping[str, Any]) -> str:
         return value
     if measure.get("of"):
         better = f", {measure['better']} better" if measure.get("better") else ""
-        return f"{value} of {measure['of']} points{better}"
+        return f"{value} of {measure['of']}{better}"
     if isinstance(value, int):
         return f"{value:,}"
     if claim.unit == "s":
@@ -49,7 +49,7 @@ def show(value: Any, claim: Claim, measure: Mapping[str, Any]) -> str:
 def tolerance_of(claim: Claim, error: float) -> float:
     """The absolute tolerance; Monte Carlo error counts twice, theirs being as large as ours."""
     if isinstance(claim.tolerance, str):
-        half = 0.5 * printed_unit(claim.paper)
+        half = 0.5 * unit_of(claim)
         return half + (3.0 * 2.0**0.5 * error if claim.tolerance == "monte-carlo" else 0.0)
     return float(claim.tolerance)
 

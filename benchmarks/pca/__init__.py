@@ -1,1 +1,1 @@
-"""Sparse PCA against the paper's tables and against other packages: `python -m benchmarks.pca`."""
+"""Sparse PCA against other packages: `python -m benchmarks.pca`."""

@@ -1,29 +1,17 @@
-"""`python -m benchmarks.pca [part ...]`: T1 T3 T4 F1 T5 peers, or all of them."""
+"""`python -m benchmarks.pca`: other packages on Gaussian data. The paper's tables are in `benchmarks.paper`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 
-from benchmarks.pca import genes, newsgroups, peers, pitprops, toy
-from benchmarks.pca.tables import Table
-
-PARTS: dict[str, Callable[[], Table]] = {
-    "T1": toy.run,
-    "T3": pitprops.run,
-    "T4": pitprops.loadings,
-    "F1": genes.run,
-    "T5": newsgroups.run,
-    "peers": peers.run,
-}
+from benchmarks.pca import peers
 
 
 def main(wanted: list[str]) -> None:
-    unknown = [part for part in wanted if part not in PARTS]
+    unknown = [part for part in wanted if part != "peers"]
     if unknown:
-        sys.exit(f"unknown part {unknown[0]!r}; choose from {', '.join(PARTS)}")
-    for part in wanted or PARTS:
-        print(PARTS[part](), flush=True)
+        sys.exit(f"unknown part {unknown[0]!r}; choose peers, or python -m benchmarks.paper for the paper's tables")
+    print(peers.run(), flush=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.paper import objective
 from benchmarks.paper.datasets import pitprops
 from benchmarks.paper.pieces import Outcome, Piece, Settings
-from benchmarks.paper.solvers import COMPONENTS
+from benchmarks.paper.solvers import COMPONENTS, others
 
 CARDINALITIES = ([8, 8, 4, 2, 2, 2], [7, 2, 3, 1, 1, 1], [7, 2, 1, 1, 1, 1])
 LAST = CARDINALITIES[2]
@@ -19,7 +19,7 @@ ZOU_PENALTIES = [0.06, 0.16, 0.1, 0.5, 0.5, 0.5]
 """Zou, Hastie and Tibshirani (2006), section 5.1: their lambda1 for the six components."""
 
 PARAMETERS: dict[str, dict[str, Any]] = {
-    **{name: {} for name in ("tpower", "pathspca", "pathspca-full", "default", "dspca")},
+    **{name: {} for name in ("tpower", "pathspca", "pathspca-full", "default", "dspca", *others.SOLVERS)},
     **{f"gpower-{kind}": {f"{g:.2f}": g for g in GAMMAS} for kind in ("l1", "l0", "l1-block", "l0-block")},
     "spca": {"zou": ZOU_PENALTIES},
     "pca": {"all": None},
@@ -48,8 +48,9 @@ def score_3(settings: Settings, raws: list[dict[str, list[list[float]]]]) -> Out
         outcome.add(f"share {parameter}", plain, detail=f"Zou's adjusted variance of these vectors: {adjusted:.4f}.")
         outcome.add(f"adjusted {parameter}", adjusted, detail=f"The plain sum of these vectors: {plain:.4f}.")
         outcome.add(f"total {parameter}", sum(counts), detail=f"Non-zeros {_label(counts)}.")
-        rows.append([parameter, _label(counts), sum(counts), round(plain, 6), round(adjusted, 6)])
-    outcome.table("shares", ["parameter", "non-zeros", "total", "plain share", "adjusted share"], rows)
+        span = objective.span_share(matrix, vectors)
+        rows.append([parameter, _label(counts), sum(counts), *(f"{share:.4f}" for share in (plain, adjusted, span))])
+    outcome.table("shares", ["parameter", "non-zeros", "total", "plain share", "adjusted share", "span share"], rows)
     return outcome
 
 

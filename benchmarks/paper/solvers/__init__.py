@@ -6,7 +6,7 @@ is the penalty of methods that have one, and cardinalities are then the number o
 
 from __future__ import annotations
 
-from benchmarks.paper.solvers import default, dspca, gpower, pathspca, pca, spca, tpower
+from benchmarks.paper.solvers import default, dspca, gpower, others, pathspca, pca, spca, tpower
 from benchmarks.paper.solvers.base import Solver
 
 __all__ = ["COMPONENTS", "Solver"]
@@ -19,5 +19,6 @@ COMPONENTS: dict[str, Solver] = {
     **dspca.SOLVERS,
     **pca.SOLVERS,
     **default.SOLVERS,
+    **others.SOLVERS,
 }
 """Solvers of sparse components by the name that pieces use. Each file has a table of its own; a new file is a row."""
