@@ -125,3 +125,24 @@ def airline_maps(outcomes: dict[str, Outcome]) -> Any:
     for row in axes:
         row[0].set_ylabel("latitude (degrees)", fontsize=8)
     return figure
+
+
+def main() -> None:
+    """`python -m benchmarks.paper.drawing`: the map of the README, from a run of its four rows."""
+    from benchmarks.paper import store
+    from benchmarks.paper.parts import all_figures, all_pieces
+    from benchmarks.paper.pieces import Settings
+    from benchmarks.paper.runner import run
+
+    figure = next(one for one in all_figures() if one.name == "F3-maps")
+    pieces = all_pieces()
+    outcomes = run({name: pieces[name] for name in figure.pieces}, Settings()).outcomes
+    picture = store.ROOT / "docs" / "images" / "airline_map.png"
+    figure.draw({name: outcome for name, outcome in outcomes.items() if isinstance(outcome, Outcome)}).savefig(
+        picture, dpi=90
+    )
+    print(f"drawn: {picture.relative_to(store.ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
