@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-
 from benchmarks.paper import command, runner, store
 from benchmarks.paper.parts import all_pieces
 from benchmarks.paper.pieces import Outcome, Settings
@@ -19,6 +19,32 @@ from benchmarks.paper.pieces import Outcome, Settings
 ROOT = Path(__file__).resolve().parents[3]
 TWO = ["T4/pitprops/tpower", "T4/pitprops/pathspca"]
 SETTINGS = Settings()
+
+
+class InThisProcess:
+    """A pool of processes without the processes, where a test is not about them."""
+
+    def __init__(self, **options):
+        pass
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+    def submit(self, work, *arguments):
+        future: Future = Future()
+        try:
+            future.set_result(work(*arguments))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    monkeypatch.setattr(runner, "ProcessPoolExecutor", InThisProcess)
 
 
 def chosen(names=TWO):
@@ -31,7 +57,7 @@ def run(folder, names=TWO, settings=SETTINGS, **options):
     return result, told
 
 
-def test_a_second_run_computes_nothing(tmp_path):
+def test_a_second_run_computes_nothing(tmp_path, in_this_process):
     first, told = run(tmp_path)
     assert (first.kept, first.done) == (0, 2)
     assert [done for _, done, _ in told] == [1, 2]
@@ -42,7 +68,7 @@ def test_a_second_run_computes_nothing(tmp_path):
     assert (again.kept, again.done) == (0, 2)
 
 
-def test_damaged_and_foreign_files_are_redone(tmp_path):
+def test_damaged_and_foreign_files_are_redone(tmp_path, in_this_process):
     first, _ = run(tmp_path)
     paths = [store.path_of(piece, 0, tmp_path) for piece in chosen().values()]
     paths[0].write_text(paths[0].read_text()[:40])
@@ -132,36 +158,20 @@ def test_missing_data_make_rows_not_runnable(tmp_path, monkeypatch, capsys):
     assert "not runnable here" in (tmp_path / "page.md").read_text()
 
 
-def test_a_piece_that_breaks_is_reported_and_the_others_run(tmp_path, monkeypatch):
+def test_a_piece_that_breaks_is_reported_and_the_others_run(tmp_path, in_this_process, monkeypatch):
+    real = runner._work
+
     def work(name, settings, block):
-        raise ZeroDivisionError("at the third step")
+        if name == TWO[0]:
+            raise ZeroDivisionError("at the third step")
+        return real(name, settings, block)
 
-    monkeypatch.setattr(runner, "ProcessPoolExecutor", _InThisProcess)
     monkeypatch.setattr(runner, "_work", work)
-    result, _ = run(tmp_path)
-    assert result.failed == TWO
+    result, told = run(tmp_path)
+    assert result.failed == [TWO[0]]
     assert result.outcomes[TWO[0]] == "failed: ZeroDivisionError: at the third step"
-
-
-class _InThisProcess:
-    def __init__(self, **options):
-        pass
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        return False
-
-    def submit(self, work, *arguments):
-        from concurrent.futures import Future
-
-        future: Future = Future()
-        try:
-            future.set_result(work(*arguments))
-        except Exception as error:
-            future.set_exception(error)
-        return future
+    assert isinstance(result.outcomes[TWO[1]], Outcome)
+    assert len(told) == 2
 
 
 def test_repeats_are_the_same_whatever_the_blocks():

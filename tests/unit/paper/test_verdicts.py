@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
 from benchmarks.paper.claims import Claim
 from benchmarks.paper.pieces import Outcome
 from benchmarks.paper.verdicts import BETTER, DIFFERS, NOT_RUNNABLE, REPRODUCED, counts, judge, percentage
@@ -104,9 +103,9 @@ def test_not_runnable_and_failed():
 
 
 def test_a_measure_that_does_not_exist_is_an_error():
+    outcome = Outcome()
+    outcome.add("other", 1.0)
     with pytest.raises(KeyError, match="has no measure 'm'; it has other"):
-        outcome = Outcome()
-        outcome.add("other", 1.0)
         judge(CLAIM, {"X/data/solver": outcome})
 
 
