@@ -8,7 +8,7 @@ TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
   wheel-test lock audit test-oldest test-newest coverage mutants \
-  bench bench-quick bench-micro bench-pca bench-certificates bench-graphs bench-scale clean
+  reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -25,8 +25,9 @@ help:
 	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, build/bench.html"
 	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
 	@echo "make bench-micro  small calls timed by pytest-benchmark, compared with the last time"
+	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
-	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
+	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make clean  remove the virtual environment and build products"
 
@@ -148,8 +149,10 @@ bench-micro: $(VENV)/.bench-ready
 	$(TEST_ENV) $(BIN)/python -m pytest -p no:cacheprovider --benchmark-storage=file://bench-results/micro \
 	  --benchmark-autosave --benchmark-compare benchmarks/micro
 
-bench-pca: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.pca
+# matplotlib, which draws the figures, comes with what the documentation needs. ARGS="T3 --data DIR" chooses.
+ARGS ?=
+reproduce: $(VENV)/.docs-ready
+	$(BIN)/python -m benchmarks.paper $(ARGS)
 
 bench-certificates: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.certificates

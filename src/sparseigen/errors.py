@@ -119,6 +119,10 @@ class MissingDataError(SparseigenError, FileNotFoundError):
     """A data set that does not ship with the package was not found."""
 
 
+class DownloadError(SparseigenError, OSError):
+    """A data set could not be downloaded, or what came is not the published file."""
+
+
 class ConvergenceWarning(UserWarning):
     """A solver stopped at its iteration limit."""
 
