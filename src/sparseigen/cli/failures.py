@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from sparseigen.errors import MissingDependencyError, OptionError, SparseigenError
+from sparseigen.errors import MissingDependencyError, OptionError, SparseigenError, WriteError
 
 FAILED, BAD_USAGE, BAD_DATA, STOPPED_EARLY, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -54,7 +54,7 @@ def _told(error: BaseException) -> tuple[int, str]:
     sentence = re.sub(r"cardinalities\[\d+\]=", "cardinality=", str(error))
     for advice, option in AS_OPTIONS.items():
         sentence = sentence.replace(advice, option)
-    if isinstance(error, (OptionError, MissingDependencyError)):
+    if isinstance(error, (OptionError, MissingDependencyError, WriteError)):
         return BAD_USAGE, sentence
     if isinstance(error, SparseigenError):
         return BAD_DATA, sentence

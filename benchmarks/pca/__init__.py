@@ -1,1 +1,0 @@
-"""Sparse PCA against other packages: `python -m benchmarks.pca`."""
