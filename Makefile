@@ -8,7 +8,7 @@ TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
   wheel-test lock audit test-oldest test-newest coverage mutants \
-  bench bench-pca bench-certificates bench-graphs bench-scale clean
+  reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -22,9 +22,12 @@ help:
 	@echo "make test-oldest, make test-newest  all tests on the oldest and the newest allowed versions"
 	@echo "make lock   choose versions and hashes of the development environment again"
 	@echo "make audit  known vulnerabilities of the locked packages"
-	@echo "make bench  speed and start-up time, as ratios measured in one run"
+	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, build/bench.html"
+	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
+	@echo "make bench-micro  small calls timed by pytest-benchmark, compared with the last time"
+	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
-	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
+	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make clean  remove the virtual environment and build products"
 
@@ -126,11 +129,30 @@ lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.speed
+# Like the documentation's packages: the extra's are added, nothing is built. A peer that cannot be installed is left
+# out and shows as such in the results; the packages that the measurements themselves need must be there.
+BENCH_PEERS := abess sparsepca
+$(VENV)/.bench-ready: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "sparseigen[bench]" || \
+	  for peer in $(BENCH_PEERS); do \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check $$peer || echo "$$peer: not installed"; done
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pytest-benchmark>=5"
+	touch $@
 
-bench-pca: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.pca
+bench: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks.speed full
+
+bench-quick: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks.speed quick --markdown docs/benchmarks.md
+
+bench-micro: $(VENV)/.bench-ready
+	$(TEST_ENV) $(BIN)/python -m pytest -p no:cacheprovider --benchmark-storage=file://bench-results/micro \
+	  --benchmark-autosave --benchmark-compare benchmarks/micro
+
+# matplotlib, which draws the figures, comes with what the documentation needs. ARGS="T3 --data DIR" chooses.
+ARGS ?=
+reproduce: $(VENV)/.docs-ready
+	$(BIN)/python -m benchmarks.paper $(ARGS)
 
 bench-certificates: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.certificates

@@ -206,7 +206,10 @@ def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) 
         weights = np.exp(values)
         weights /= weights.sum()
         rotated = rows @ basis
-        points, members = _dual_points(rotated, weights, penalty, roots)
+        with np.errstate(all="ignore"):
+            points, members = _dual_points(rotated, weights, penalty, roots)
+        if not np.isfinite(points).all():  # rows of very different size: this step proves nothing, nor would later ones
+            return
         gradient = points.T @ points
         top = max(float(np.linalg.eigvalsh(gradient)[-1]), TINY)
         relaxed = float(roots.sum()) + cardinality * penalty

@@ -142,15 +142,18 @@ class BoundProblem:
         """The operator, or a scaled one where its entries are so large or small that squares leave the range."""
         if abs(self.exponent) < LARGEST_EXPONENT:
             return self.operator
-        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, -self.exponent)))
+        power = min(-self.exponent, 1000)  # the reciprocal of a denormal number is none
+        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, power)))
 
     def scaled(self, value: float) -> float:
         """A number of the caller's matrix, scaled like the entries (for comparisons only)."""
-        return float(np.ldexp(value, -self.exponent))
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(value, -self.exponent))
 
     def unscaled(self, bound: float) -> float:
         """An upper bound for the scaled matrix as one for the caller's matrix."""
-        value = float(np.ldexp(bound, self.exponent))
+        with np.errstate(over="ignore"):
+            value = float(np.ldexp(bound, self.exponent))
         return value if np.isinf(value) else float(np.nextafter(value, np.inf))
 
     @property

@@ -24,6 +24,9 @@ from sparseigen.errors import StartError
 from sparseigen.inputs.arrays import row_blocks
 from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
 
+SMALLEST_VALUE = 2.0**-1020
+"""Variances up to this have no reciprocal."""
+
 
 class LowRankUpdated(Operator):
     """base + left middle left', with left of shape (size, r) and middle symmetric r x r."""
@@ -203,7 +206,7 @@ def hotelling(operator: Operator, vector: Vector) -> Operator:
 def schur_complement(operator: Operator, vector: Vector) -> Operator:
     """A - (Ax)(Ax)' / x'Ax: the covariance given the component. Stays positive semidefinite."""
     _, product, value = _product(operator, vector)
-    if value <= 0.0:
+    if value <= SMALLEST_VALUE:
         return operator  # the component carries no variance: there is nothing to condition on
     return _updated(operator, product[:, None], [[-1.0 / value]], keeps_psd=True)
 
