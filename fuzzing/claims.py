@@ -79,7 +79,8 @@ def solved(question: Question) -> Iterator[Claim]:
         options |= {"nonnegative": True}
     elif rng.random() < 0.1:
         kept = np.sort(rng.permutation(question.size)[: int(rng.integers(k, question.size + 1))])
-        options |= {"candidates": kept}
+        if not question.truth.restricted(kept.tolist()).is_zero:
+            options |= {"candidates": kept}
     result = se.sparse_eigenvector(question.given, k, **options)
     yield _of_result(name, result, which=which, candidates=options.get("candidates"))
 

@@ -15,7 +15,7 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,6 +88,10 @@ class LowRankUpdated(Operator):
         the largest magnitude in their row (the matrix meant is the one stored: base, L and M as they are). Where the
         diagonal was raised to zero, by that much.
         """
+        return self._errors_once
+
+    @cached_property
+    def _errors_once(self) -> NDArray[np.float64]:
         values, vectors = np.linalg.eigh(np.abs(self.middle))
         absolute = (vectors * np.abs(values)) @ vectors.T
         rows = np.abs(self.left)
