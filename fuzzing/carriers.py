@@ -143,7 +143,11 @@ def _file(rng: Generator, data: Array) -> Carried:
     path = Path(folder.name) / "data.npy"
     np.save(path, data)
     given = path if rng.random() < 0.5 else np.load(path, mmap_mode="r")
-    return _covariance(given, data, _options(rng))._replace(keeps=folder)
+    try:
+        return _covariance(given, data, _options(rng))._replace(keeps=folder)
+    except Exception:
+        folder.cleanup()
+        raise
 
 
 def _deflated_data(rng: Generator, data: Array) -> Carried:
