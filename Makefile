@@ -7,7 +7,7 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
-  wheel-test lock audit test-oldest test-newest coverage mutants \
+  wheel-test lock audit test-oldest test-newest coverage mutants fuzz \
   reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
@@ -29,6 +29,7 @@ help:
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
+	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs: certificates checked in exact arithmetic"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -162,6 +163,12 @@ bench-graphs: $(VENV)/.ready
 
 bench-scale: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.scale
+
+# Violations are saved in build/fuzz, each with the command that replays it; SEED= gives other cases.
+MINUTES ?= 10
+SEED ?= 0
+fuzz: $(VENV)/.ready
+	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api docs/auto_examples
