@@ -6,7 +6,7 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-.PHONY: help demo test test-torch test-browser pictures docs lint \
+.PHONY: help demo test test-torch test-browser pictures docs lint sanitize \
   bench bench-pca bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-browser  the report pages in a real browser (installs Debian's chromium where there is none)"
 	@echo "make docs   the documentation in docs/_build/html: warnings are errors, its examples and all doctests run"
 	@echo "make lint   ruff and mypy (strict)"
+	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers, with its tests and fuzzer"
 	@echo "make bench  speed and start-up time, as ratios measured in one run"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
@@ -66,6 +67,10 @@ docs: $(VENV)/.docs-ready
 	$(TEST_ENV) $(BIN)/python -m sphinx -W --keep-going --quiet -b html -d docs/_build/doctrees docs docs/_build/html
 	$(TEST_ENV) $(BIN)/python -m pytest --quiet -n 2 tests/unit/test_documentation.py src/sparseigen
 	@echo "The documentation is in docs/_build/html/index.html"
+
+# The C++ core under sanitizers, built under build/sanitize: Linux with gcc (libasan, libubsan, libtsan).
+sanitize: $(VENV)/.ready
+	$(BIN)/python -m fuzzing sanitize --minutes 1
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

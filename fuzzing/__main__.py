@@ -7,6 +7,7 @@ import sys
 
 PARTS = {
     "readers": "fuzzing.readers",
+    "sanitize": "fuzzing.sanitize",
 }
 """Name of the part -> its module."""
 

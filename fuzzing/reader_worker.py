@@ -17,6 +17,7 @@ import numpy as np
 
 from fuzzing import reader_targets as targets
 from sparseigen.errors import SparseigenError
+from sparseigen.inputs import hdf5_probe
 
 LIMIT = 256 << 20
 """Bytes that the readers are told to be free."""
@@ -99,7 +100,12 @@ class Watch:
         elif event == "open" and isinstance(arguments[0], str) and isinstance(arguments[2], int):
             written = arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
             place = os.path.abspath(arguments[0])
-            if written and not place.startswith(self.folder) and not place.endswith(".pyc") and "__pycache__" not in place:
+            if (
+                written
+                and not place.startswith(self.folder)
+                and not place.endswith(".pyc")
+                and "__pycache__" not in place
+            ):
                 self.problems.append(f"{place} was opened for writing")
 
     def begin(self, folder: Path) -> int:
@@ -145,6 +151,7 @@ def main() -> None:
                 targets.TARGETS[name].read(generate(name, 0, 0, Path(place))[0])
         resource.setrlimit(resource.RLIMIT_AS, (_in_use("VmSize") + ROOM,) * 2)
     _tell_free_memory()
+    hdf5_probe.CPU_SECONDS = 5
     watch = Watch()
     folder = Path(tempfile.mkdtemp(prefix="sparseigen-fuzz-"))
     try:

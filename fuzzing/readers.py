@@ -73,7 +73,12 @@ class Worker:
         status = self.process.wait()
         self.errors.seek(0)
         told = self.errors.read().decode("utf-8", "replace")[-3000:]
-        return {"outcome": "violation", "message": f"the process {what} (status {status}) {told}", "what": "?", "dead": True}
+        return {
+            "outcome": "violation",
+            "message": f"the process {what} (status {status}) {told}",
+            "what": "?",
+            "dead": True,
+        }
 
     def close(self) -> None:
         if self.process.stdin is not None:
@@ -117,11 +122,15 @@ def _line(name: str, counts: Counter[str]) -> str:
 
 def attack(names: list[str], seed: int, *, minutes: float = 0.0, cases: int = 0) -> Tally:
     """So many cases of each reader, or as many as fit into the time, each reader in its turn."""
+    from fuzzing.reader_targets import TARGETS
+
     tally, worker = Tally(), Worker()
     deadline = time.monotonic() + 60.0 * minutes
     number = 0
     while number < cases or (not cases and time.monotonic() < deadline):
         for name in names:
+            if number % TARGETS[name].every:
+                continue
             reply = worker.run(name, seed, number)
             tally.add(name, seed, number, reply)
             if reply.get("dead") or worker.cases >= CASES_A_WORKER:
