@@ -1,4 +1,4 @@
-"""``python -m fuzzing PART ...``: each part is one row of PARTS and one module with ``main(arguments) -> exit status``."""
+"""``python -m fuzzing PART ...``: a part is one row of PARTS and one module with ``main(arguments) -> exit status``."""
 
 from __future__ import annotations
 

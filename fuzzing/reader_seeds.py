@@ -1,4 +1,4 @@
-"""Whole files of every format, made in code: what the mutations start from. File name -> content, the first is opened."""
+"""Whole files of every format, made in code: what the mutations start from (name -> content, the first is opened)."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -84,10 +85,8 @@ def _graph(path: Path) -> Any:
     matrix = graph.matrix
     sp.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape).check_format(full_check=True)
     if graph.n_vertices <= 100_000:
-        try:
+        with contextlib.suppress(SparseigenError):
             se.densest_k_subgraph(graph, min(3, graph.n_vertices), certify=False, polish=None, start="degree")
-        except SparseigenError:
-            pass
     return graph
 
 
@@ -113,7 +112,7 @@ def _places(path: Path) -> Any:
 def _cells(path: Path) -> Any:
     from sparseigen.inputs.text_tables import read_cells
 
-    header, rows = read_cells(path)
+    _header, rows = read_cells(path)
     assert len({len(row) for row in rows}) == 1
     return rows
 
@@ -191,8 +190,8 @@ def _number(cell: str) -> float:
 
 
 def _sparse_lies() -> dict[str, Files]:
-    good = {"data": np.ones(4), "indices": np.array([0, 1, 2, 0]), "indptr": np.array([0, 2, 3, 4]), "shape": np.array([3, 3]),
-            "format": np.array(b"csr")}  # fmt: skip
+    good = {"data": np.ones(4), "indices": np.array([0, 1, 2, 0]), "indptr": np.array([0, 2, 3, 4]),
+            "shape": np.array([3, 3]), "format": np.array(b"csr")}  # fmt: skip
     changes: dict[str, dict[str, Any]] = {
         "decreasing": {"indptr": np.array([0, 3, 2, 4])},
         "negative": {"indices": np.array([0, -1, 2, 0])},
@@ -343,8 +342,8 @@ def _graph_markup() -> dict[str, Files]:
         "deep": "<graphml>" + "<graph>" * 20_000,
         "no graph": "<graphml></graphml>",
         "hyperedge": '<graphml><graph edgedefault="directed"><hyperedge/></graph></graphml>',
-        "weights": '<graphml><key id="w" for="edge" attr.name="weight" attr.type="double"/><graph edgedefault="directed">'
-        '<edge source="a" target="b"><data key="w">x</data></edge></graph></graphml>',
+        "weights": '<graphml><key id="w" for="edge" attr.name="weight" attr.type="double"/>'
+        '<graph edgedefault="directed"><edge source="a" target="b"><data key="w">x</data></edge></graph></graphml>',
     }
     return {name: {"x.graphml": text.encode()} for name, text in cases.items()}
 
@@ -352,8 +351,8 @@ def _graph_markup() -> dict[str, Files]:
 def _zarr_pickles() -> dict[str, Files]:
     import numcodecs  # noqa: F401 - what would unpickle
 
-    facts = {"zarr_format": 2, "shape": [4, 2], "chunks": [4, 2], "dtype": "<f8", "compressor": None, "fill_value": 0.0,
-             "order": "C", "filters": [{"id": "pickle", "protocol": 5}]}  # fmt: skip
+    facts = {"zarr_format": 2, "shape": [4, 2], "chunks": [4, 2], "dtype": "<f8", "compressor": None,
+             "fill_value": 0.0, "order": "C", "filters": [{"id": "pickle", "protocol": 5}]}  # fmt: skip
     trap = pickle.dumps(np.ones((4, 2)))
     return {
         "filter": {"x.zarr/.zarray": json.dumps(facts).encode(), "x.zarr/0.0": trap},

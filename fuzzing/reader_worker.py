@@ -100,12 +100,7 @@ class Watch:
         elif event == "open" and isinstance(arguments[0], str) and isinstance(arguments[2], int):
             written = arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
             place = os.path.abspath(arguments[0])
-            if (
-                written
-                and not place.startswith(self.folder)
-                and not place.endswith(".pyc")
-                and "__pycache__" not in place
-            ):
+            if written and not (place.startswith(self.folder) or place == os.devnull or "__pycache__" in place):
                 self.problems.append(f"{place} was opened for writing")
 
     def begin(self, folder: Path) -> int:

@@ -30,7 +30,7 @@ class Worker:
     """A process that runs cases until it dies."""
 
     def __init__(self) -> None:
-        self.errors = tempfile.TemporaryFile()
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self.process = subprocess.Popen(
             [sys.executable, "-X", "faulthandler", "-m", "fuzzing.reader_worker"],
             stdin=subprocess.PIPE,
@@ -163,6 +163,7 @@ def main(arguments: list[str]) -> int:
     tally = attack(names, options.seed, minutes=options.minutes, cases=options.cases)
     print(tally.table())
     tried = sum(sum(counts.values()) for counts in tally.counts.values())
-    print(f"readers: {tried} cases of {len(tally.counts)} readers in {time.monotonic() - began:.0f} s, seed {options.seed}, "
+    seconds = time.monotonic() - began
+    print(f"readers: {tried} cases of {len(tally.counts)} readers in {seconds:.0f} s, seed {options.seed}, "
           f"violations {len(tally.failures)}")  # fmt: skip
     return int(bool(tally.failures))

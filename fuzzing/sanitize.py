@@ -102,7 +102,8 @@ def build_extension() -> Path:
     more = ["--no-build-isolation"] if os.environ.get("SPARSEIGEN_NO_ISOLATION") == "1" else []
     installer = [sys.executable, "-m", "pip", "--python", str(python)]
     _run([*installer, "install", "--quiet", "--disable-pip-version-check", "--no-deps", *more,
-          "-Ccmake.define.SPARSEIGEN_SANITIZE=ON", "-Ccmake.build-type=RelWithDebInfo", f"-Cbuild-dir={BUILD / 'cmake'}", "."],
+          "-Ccmake.define.SPARSEIGEN_SANITIZE=ON", "-Ccmake.build-type=RelWithDebInfo",
+          f"-Cbuild-dir={BUILD / 'cmake'}", "."],
          "building the extension")  # fmt: skip
     return python
 

@@ -9,6 +9,8 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,7 @@ import pytest
 
 from sparseigen import errors
 from sparseigen.inputs.writing import remove_strays, whole_file, write_folder, write_whole
+from sparseigen.operators.checkpoint import PassLog
 from tests.faults.killing import IDENTITY, WRITERS
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
@@ -49,15 +52,36 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
+def _fill(ballast: Path) -> None:
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"\0" * 4096)
+
+
+def _store_until_full(log: PassLog) -> None:
+    number = 0
+    while True:
+        log.made(f"key{number}", partial(_numbers, number))
+        number += 1
+
+
+def _numbers(number: int, *_: object) -> list[np.ndarray]:
+    return [np.full(8000, float(number))]
+
+
+def _half_written(target: Path) -> None:
+    with whole_file(target) as file:
+        file.write(b"half")
+        raise ZeroDivisionError
+
+
 @pytest.mark.parametrize("writer", REPLACING)
 def test_a_full_disk(writer: str, small_disk: Path) -> None:
     write, check = WRITERS[writer]
     write(small_disk, 0)
     before = check(small_disk)
     ballast = small_disk / "ballast"
-    with pytest.raises(OSError, match="No space left"), ballast.open("wb", buffering=0) as file:
-        while True:
-            file.write(b"\0" * 4096)
+    _fill(ballast)
     for version in (1, 2):
         with pytest.raises(
             errors.WriteError, match=r"could not be written: No space left.*What was there before is unch"
@@ -71,17 +95,11 @@ def test_a_full_disk(writer: str, small_disk: Path) -> None:
 
 
 def test_a_full_disk_under_a_checkpoint(small_disk: Path) -> None:
-    from sparseigen.operators.checkpoint import PassLog
-
     log = PassLog(small_disk / "saved", IDENTITY)
-    stored = 0
     with pytest.raises(errors.WriteError, match="saved could not be written: No space left"):
-        while True:
-            log.made(f"key{stored}", lambda *_: [np.full(8000, float(stored))])
-            stored += 1
-    assert 5 < stored < 20
+        _store_until_full(log)
     resumed = PassLog(small_disk / "saved", IDENTITY)
-    assert resumed.resumed == stored
+    assert 5 < resumed.resumed < 20
     assert resumed.made("key0", lambda *_: pytest.fail("computed again"))[0][0] == 0.0
     assert not list(small_disk.rglob("*.partial"))
 
@@ -155,9 +173,8 @@ def test_a_parent_that_is_no_folder(tmp_path: Path) -> None:
 
 def test_an_error_of_the_writer_leaves_the_old_file(tmp_path: Path) -> None:
     write_whole(tmp_path / "x", "old")
-    with pytest.raises(ZeroDivisionError), whole_file(tmp_path / "x") as file:
-        file.write(b"half")
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        _half_written(tmp_path / "x")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
     assert (tmp_path / "x").read_text() == "old"
 
@@ -179,8 +196,6 @@ def test_links_and_devices_are_not_written_through(tmp_path: Path) -> None:
     with pytest.raises(errors.OptionError, match="is a folder"):
         write_whole(tmp_path, "new")
     (tmp_path / "saved.data").symlink_to(victim)
-    from sparseigen.operators.checkpoint import PassLog
-
     with pytest.raises(errors.CheckpointError, match="is a link"):
         PassLog(tmp_path / "saved", IDENTITY)
     assert victim.read_text() == "mine"
