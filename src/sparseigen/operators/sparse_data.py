@@ -57,7 +57,7 @@ class SparseData(Operator):
         with np.errstate(over="ignore"):
             deviations = self.variables.data.astype(np.float64) - np.repeat(self.means, filled)
             squares = np.bincount(np.repeat(np.arange(self.size), filled), weights=deviations**2, minlength=self.size)
-            squares += (self.n_samples - filled) * self.means**2
+            squares = squares + (self.n_samples - filled) * self.means**2  # without entries bincount gives integers
         return np.asarray(squares / (self.divisor * self.deviations**2))
 
     def _scores(self, indices: Indices, weights: Vector) -> NDArray[np.float64]:

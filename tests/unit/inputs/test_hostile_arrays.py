@@ -90,6 +90,14 @@ def test_what_a_matrix_remembers_of_itself_is_not_believed() -> None:
     np.testing.assert_array_equal(matrix.indices, before)
 
 
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_a_matrix_without_entries(form: str) -> None:
+    operator = se.covariance(sp.csr_array((5, 3)).asformat(form))
+    np.testing.assert_array_equal(operator.diagonal(), 0.0)
+    with pytest.raises(errors.ZeroMatrixError):
+        se.sparse_eigenvector(operator, 1)
+
+
 def test_one_dimension_is_refused() -> None:
     with pytest.raises(errors.ShapeError, match="2 dimensions"):
         checked_sparse(sp.coo_array(np.ones(3)), "X")
