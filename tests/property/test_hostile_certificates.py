@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from fuzzing.carriers import DATA_CARRIERS, MATRIX_CARRIERS
 from fuzzing.certificates import graph_findings, matrix_findings
 from fuzzing.families import DATA, MATRICES
 from fuzzing.graphs import WEIGHTS
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 SEEDS = st.integers(0, 2**32 - 1)
 FEW = settings(max_examples=90, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
 from fuzzing import certificates, claims
 from fuzzing.__main__ import PARTS, main
 from fuzzing.truth import Truth, is_semidefinite

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from fuzzing.truth import Truth
 
 import sparseigen as se
+from fuzzing.truth import Truth
 from sparseigen.errors import NonFiniteError, RangeError, ZeroMatrixError
 from sparseigen.operators import as_operator
 

@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from fuzzing.truth import Truth
 
 import sparseigen as se
+from fuzzing.truth import Truth
 from sparseigen.errors import PrecisionWarning
 
 
