@@ -13,6 +13,7 @@ from sparseigen.datasets.download import check_address, download, size_of
 from sparseigen.datasets.folder import data_folder
 from sparseigen.datasets.sources import RemoteFile, Source, address, source_of
 from sparseigen.errors import DownloadError
+from sparseigen.inputs.writing import sync_folder, writing
 
 MIRROR = "SPARSEIGEN_MIRROR"
 """Environment variable with the address of a mirror."""
@@ -142,7 +143,9 @@ class _Fetching:
                 )
                 raise DownloadError(message)
         partial = self._download(file)
-        os.replace(partial, target)
+        with writing(target):
+            os.replace(partial, target)
+            sync_folder(self.folder)
         return self._fetched(target, file, downloaded=True)
 
     def archive(self, file: RemoteFile, unpacked: Path) -> FetchedFile:
