@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from benchmarks.paper import curves, objective
 from benchmarks.paper.claims import load as load_claims
 from benchmarks.paper.datasets import airline, stand_ins, web_graphs
@@ -20,7 +21,6 @@ from benchmarks.paper.pieces import Outcome, Settings
 from benchmarks.paper.solvers.authors_ravi import authors_ravi, first_entry
 from benchmarks.paper.solvers.graphs import GRAPH_SOLVERS, prepare
 from benchmarks.paper.verdicts import BETTER, DIFFERS, NOT_RUNNABLE, REPRODUCED, judge
-
 from sparseigen.errors import MissingDataError
 
 ROOT = Path(__file__).resolve().parents[3]
