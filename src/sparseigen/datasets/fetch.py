@@ -92,7 +92,8 @@ def fetch_dataset(
         check_address(base_url)
     folder = _folder(to) / name
     existed = folder.is_dir()
-    folder.mkdir(exist_ok=True)
+    with writing(folder):
+        folder.mkdir(exist_ok=True)
     try:
         fetching = _Fetching(name, source, folder, base_url, replace, on_progress)
         if source.unpacked is not None:
