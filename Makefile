@@ -92,7 +92,7 @@ bench-quick: $(VENV)/.bench-ready
 
 bench-micro: $(VENV)/.bench-ready
 	$(TEST_ENV) $(BIN)/python -m pytest -p no:cacheprovider --benchmark-storage=file://bench-results/micro \
-	  --benchmark-autosave --benchmark-compare benchmarks/micro
+	  --benchmark-autosave $(if $(wildcard bench-results/micro/*/*.json),--benchmark-compare) benchmarks/micro
 
 bench-pca: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.pca

@@ -24,7 +24,8 @@ def compare(
     limits: Limits | None = None,
 ) -> list[Record]:
     """Records of all peers in all cells, with our value at the same cardinality as reference."""
-    chosen: list[Peer] = list(import_module(table_of_peers).PEERS.values())
+    every: list[Peer] = list(import_module(table_of_peers).PEERS.values())
+    chosen = [peer for peer in every if peer.quick or mode != "quick"]
     workers = {peer.name: Worker(peer, table_of_peers) for peer in chosen}
     for needed in (DEFAULT, GRAPH_DEFAULT):
         workers.setdefault(needed, Worker(PEERS[needed]))
