@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from benchmarks.speed import peers
 from benchmarks.speed.cells import CELLS, Problem, data_with_covariance
 from benchmarks.speed.comparison import compare
@@ -13,7 +14,6 @@ from benchmarks.speed.peers.interface import Peer
 from benchmarks.speed.scoring import support_of, value_of
 from benchmarks.speed.tuning import Trial, tune
 from benchmarks.speed.worker import Limits, answers, check
-
 from sparseigen.datasets import load_pitprops
 
 LIMITS = Limits(search=5.0, fit=5.0, repeats=0.0)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from benchmarks import timing
 from benchmarks.speed import markdown, measuring, page, records, scaling, verdicts
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.exponents import fit_exponent
@@ -16,8 +18,6 @@ from benchmarks.speed.history import changes
 from benchmarks.speed.peers import DEFAULT, PLAIN, SPARSE_PCA
 from benchmarks.speed.records import Record, Run, Seconds
 from benchmarks.speed.words import share_of_ours
-
-from benchmarks import timing
 from sparseigen.report.page import unpack
 
 MACHINE = {

@@ -7,7 +7,6 @@ import html
 import json
 import math
 import os
-import secrets
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Any
 
 from sparseigen.errors import OptionError
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.writing import write_whole
 
 TEMPLATES = Path(__file__).parent / "page_parts"
 DIGITS = 6
@@ -61,15 +61,7 @@ class Report:
         if target.is_dir():
             message = f"{target} is a folder; give the name of a file, for example {target / 'report.html'}."
             raise OptionError(message)
-        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-        try:
-            with partial.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(self.html)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(target, self.html)
         return target
 
     def __repr__(self) -> str:
