@@ -1,4 +1,4 @@
-"""``python -m fuzzing PART ...``: a part is one row of PARTS and one module with ``main(arguments) -> exit status``."""
+"""``python -m fuzzing PART ...``: a part is one row of PARTS and a module with ``main(arguments) -> exit status``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import importlib
 import sys
 
 PARTS = {
+    "certificates": "fuzzing.certificates",
     "readers": "fuzzing.readers",
     "sanitize": "fuzzing.sanitize",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from fuzzing import readers
 from fuzzing.reader_plants import PLANTS
 from fuzzing.reader_targets import TARGETS

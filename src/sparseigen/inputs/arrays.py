@@ -36,6 +36,9 @@ ASYMMETRY_ALLOWED = {"float64": 1e-10, "float32": 1e-5}
 """Largest |A_ij - A_ji| / max|A| taken for rounding; such a matrix is replaced by (A + A') / 2."""
 
 LARGEST_EXACT_INTEGER = 2**53
+SMALLEST_SINGLE, LARGEST_SINGLE = 2.0**-50, 2.0**55
+"""Largest entries of matrices that are multiplied in float32."""
+LARGEST_DOUBLED = 2.0**1000
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,10 @@ def check_symmetric(matrix: Any) -> CheckedArray:
         values = values.T
     difference, row, column, scale = _largest_asymmetry(values)
     _check_asymmetry(difference, row, column, scale, values.dtype)
-    if difference > 0.0:
-        values = (values + values.T) * values.dtype.type(0.5)
     _check_not_zero(scale == 0.0)
+    values = _in_range(values, scale)
+    if difference > 0.0:
+        values = _average(values, values.T, scale)
     return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
 
 
@@ -204,8 +208,8 @@ def _real_array(values: Any, what: str) -> Array:
         raise DtypeError(message)
     if kind in "iu":
         _check_integers(array, what)
-    if array.dtype == np.float16:
-        return array.astype(np.float32)
+    if kind == "f" and array.dtype.itemsize <= 4:  # half precision, and float32 of either byte order
+        return array.astype(np.float32, copy=False)
     if array.dtype not in (np.float32, np.float64):
         return array.astype(np.float64)
     return array
@@ -217,7 +221,9 @@ def _real_sparse(values: Any, what: str) -> Any:
     values = checked_sparse(values, what)  # kernels follow these indices without a second look
     if values.dtype.kind in "iu":
         _check_integers(values.data, what)
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    if values.dtype.kind == "f" and values.dtype.itemsize == 4:
+        return values.astype(np.float32, copy=False)
+    return values if values.dtype == np.float64 else values.astype(np.float64)
 
 
 def _check_integers(array: Array, what: str) -> None:
@@ -295,6 +301,19 @@ def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
     return worst, row, column, scale
 
 
+def _in_range(values: Any, scale: float) -> Any:
+    """The matrix, in float64 where products of float32 numbers of this size would overflow or underflow."""
+    if values.dtype == np.float32 and not SMALLEST_SINGLE <= scale <= LARGEST_SINGLE:
+        return values.astype(np.float64)
+    return values
+
+
+def _average(values: Any, transposed: Any, scale: float) -> Any:
+    """(A + A') / 2 without overflow."""
+    half = values.dtype.type(0.5)
+    return values * half + transposed * half if scale > LARGEST_DOUBLED else (values + transposed) * half
+
+
 def _check_asymmetry(difference: float, row: int, column: int, scale: float, dtype: np.dtype[Any]) -> None:
     if difference > ASYMMETRY_ALLOWED[str(dtype)] * scale:
         message = (
@@ -328,5 +347,6 @@ def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> Check
     if size > 0.0:
         place = (int(difference.row[worst]), int(difference.col[worst]))
         _check_asymmetry(size, *place, scale, values.dtype)
-        values = ((values + values.T) * values.dtype.type(0.5)).tocsr()
+        values = _average(_in_range(values, scale), _in_range(values, scale).T, scale).tocsr()
+    values = _in_range(values, scale)
     return CheckedArray(values, "sparse", names, symmetrised=size > 0.0, magnitude=scale)

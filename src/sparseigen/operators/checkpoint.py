@@ -205,8 +205,8 @@ def _decoded(kind: str, content: bytes, name: str) -> Any:
         arrays.append(read_array(stream, name))
     if kind == "arrays":
         return arrays
-    n_rows, means, squares, bad, row, column, stored = arrays
-    return Moments(int(n_rows), means, squares, int(bad), int(row), int(column), int(stored))
+    n_rows, means, squares, bad, row, column, stored, rest = arrays
+    return Moments(int(n_rows), means, squares, int(bad), int(row), int(column), int(stored), rest)
 
 
 def pass_key(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:

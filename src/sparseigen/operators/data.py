@@ -14,6 +14,8 @@ from sparseigen.operators.dense import DenseSymmetric
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.screening import Run, Screen
 
+CACHED_ENTRIES = 1 << 15
+"""Numbers that are copied, averaged and centred while they are in the cache."""
 LONGEST_FUSED = 8192
 """Samples up to which a variable stays in the first caches between its two uses in a step."""
 FUSED_SHARE = 0.3
@@ -38,9 +40,8 @@ class DenseData(Operator):
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
-        self.means = values.mean(axis=0, dtype=np.float64) if center else np.zeros(self.size)
-        self.variables = _one_row_a_variable(values, self.means if center else None)
-        variances = check_variances(self._variances())
+        self.variables, self.means = _one_row_a_variable(values, center=center)
+        variances = check_variances(self._variances(), self.dtype)
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
             if np.shares_memory(self.variables, values):
@@ -189,11 +190,24 @@ class DenseData(Operator):
         return facts | {"screening": self.screen.describe()} if self.screen.worthwhile else facts
 
 
-def _one_row_a_variable(values: NDArray[np.floating], means: NDArray[np.float64] | None) -> NDArray[np.floating]:
-    """The transposed data in C order, centred; the caller's memory where nothing has to change."""
-    if means is None:
-        return np.ascontiguousarray(values.T)
-    variables = np.empty(values.shape[::-1], dtype=values.dtype)
-    for rows in row_blocks(*variables.shape):
-        np.subtract(values[:, rows].T, means[rows, None], out=variables[rows], casting="same_kind")
-    return variables
+def _one_row_a_variable(
+    values: NDArray[np.floating], *, center: bool
+) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    """The transposed data in C order, centred, and the means; the caller's memory where nothing has to change.
+
+    Means are taken of the contiguous float64 copy, so that they do not depend on how the caller's array is laid out:
+    NumPy adds up rows in another order than columns.
+    """
+    n_samples, size = values.shape
+    means = np.zeros(size)
+    if not center:
+        return np.ascontiguousarray(values.T), means
+    variables = np.empty((size, n_samples), dtype=values.dtype)
+    step = max(1, CACHED_ENTRIES // n_samples)
+    for begin in range(0, size, step):
+        part = slice(begin, begin + step)
+        block = np.array(values[:, part].T, dtype=np.float64, order="C")
+        with np.errstate(over="ignore"):
+            means[part] = block.mean(axis=1)
+            np.subtract(block, means[part, None], out=variables[part], casting="same_kind")
+    return variables, means

@@ -11,10 +11,10 @@ import h5py
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from fuzzing import reader_mutations, reader_seeds
-from fuzzing.reader_targets import TARGETS
 
 import sparseigen as se
+from fuzzing import reader_mutations, reader_seeds
+from fuzzing.reader_targets import TARGETS
 from sparseigen import errors
 from sparseigen.inputs.files import read_table
 from sparseigen.inputs.matrix_market import read_matrix
