@@ -42,9 +42,10 @@ def power_law_edges(seed, n_vertices, n_edges, weighted=False):
 
 def same(found, expected):
     assert found.nodes == expected.nodes
-    assert found.weight == expected.weight
-    assert found.density == expected.density
-    assert found.edge_density == pytest.approx(expected.edge_density, rel=1e-14)
+    # Weights that had to be rounded are added up anew at home, and not on the cluster; others are exact in both.
+    assert found.weight == pytest.approx(expected.weight, rel=1e-12)
+    assert found.density == pytest.approx(expected.density, rel=1e-12)
+    assert found.edge_density == pytest.approx(expected.edge_density, rel=1e-12)
     assert np.array_equal(found.indicator, expected.indicator)
     assert np.array_equal(found.history, expected.history)
     assert found.n_iterations == expected.n_iterations

@@ -159,6 +159,11 @@ def test_a_huge_entry_among_the_others_is_none_of_the_candidates_business(rng):
     check_bracket(exact.certificate, Truth.of_matrix(matrix[:5, :5]), 2)
 
 
+def test_deflating_a_huge_matrix_is_refused():
+    with pytest.raises(RangeError, match="deflation squares products of size 1e[+]290"):
+        as_operator(np.diag([1e290, 1.0])).deflated(np.array([1.0, 0.0]))
+
+
 def test_what_a_deflation_leaves_of_a_matrix_of_rank_one_is_refused():
     operator = as_operator(np.diag([1.0, 0.0])).deflated(np.array([1.0, 0.0]))
     with pytest.raises(ZeroMatrixError, match="every column of the matrix is zero"):

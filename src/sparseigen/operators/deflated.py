@@ -20,10 +20,11 @@ from functools import cache, cached_property, partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparseigen.errors import StartError
+from sparseigen.errors import RangeError, StartError
 from sparseigen.inputs.arrays import row_blocks
 from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
 
+LARGEST_PRODUCT = 2.0**500
 SMALLEST_VALUE = 2.0**-1020
 """Variances up to this have no reciprocal."""
 
@@ -171,6 +172,11 @@ def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], N
     x = x / norm
     support = np.flatnonzero(x)
     product = np.asarray(operator.apply_support(support, x[support]), dtype=np.float64)
+    if not float(np.abs(product).max()) < LARGEST_PRODUCT:
+        message = (
+            f"deflation squares products of size {np.abs(product).max():.3g}; divide the matrix by a constant first."
+        )
+        raise RangeError(message)
     return x, product, float(x @ product)
 
 

@@ -96,6 +96,7 @@ def test_sparse_data_by_either_product(density, scale, dtype, layout, rng):
     assert (data != before).nnz == 0
 
 
+@pytest.mark.filterwarnings("ignore::sparseigen.errors.PrecisionWarning")
 def test_sparse_columns_whose_uncentred_squares_overflow():
     import scipy.sparse as sp
 
