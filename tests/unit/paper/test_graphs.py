@@ -197,7 +197,8 @@ def test_stand_in_has_the_size_and_is_no_multigraph() -> None:
     assert not np.array_equal(other, rows.neighbours)
 
 
-def test_stand_in_measures_seconds_and_no_density(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stand_in_measures_seconds_and_no_density(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARSEIGEN_DATA", str(tmp_path))  # it needs no data
     whole = stand_ins.draw
     monkeypatch.setattr(web_part.stand_ins, "draw", lambda name, seed: whole(name, seed, shrink=70))
     monkeypatch.setattr(web_graphs, "SIZES", (5, 10))
