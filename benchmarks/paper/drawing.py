@@ -70,14 +70,15 @@ def web_seconds_figure(outcomes: dict[str, Outcome]) -> Any:
         theirs = outcomes.get(f"F2/{name}/authors-arrays")
         ours = outcomes.get(f"F2/stand-in-{name}/three")
         for marker, line, outcome, table in (
-            ("x", "", theirs, "authors' arrays"),
-            ("", "-", ours, "seconds on the stand-in"),
+            ("x", "none", theirs, "authors' arrays"),
+            ("none", "-", ours, "seconds on the stand-in"),
         ):
             columns = _columns(outcome, table) if outcome is not None else {}
             for header, values in columns.items():
                 for solver in ("tpower", "greedy-ravi", "greedy-feige"):
                     if header.startswith(LABELS[solver]) and header.endswith("seconds"):
-                        axis.plot(columns["k"], values, line, marker=marker, color=COLOURS[solver], markersize=5)
+                        style = {"linestyle": line, "marker": marker, "markersize": 5, "color": COLOURS[solver]}
+                        axis.plot(columns["k"], values, **style)
         axis.set_yscale("log")
         axis.set_title(f"{name}: seconds", fontsize=10)
         axis.set_xlabel("k")
