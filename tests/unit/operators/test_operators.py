@@ -149,6 +149,7 @@ def _memmap(folder: Path, data: np.ndarray) -> np.memmap:
     return mapped
 
 
+@pytest.mark.filterwarnings("ignore::sparseigen.errors.PrecisionWarning")
 def test_large_means_do_not_hurt(rng: np.random.Generator) -> None:
     data = rng.standard_normal((50, 12)) + 1e7
     expected = np.cov((data - 1e7).T)
