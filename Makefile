@@ -153,7 +153,7 @@ bench-quick: $(VENV)/.bench-ready
 
 bench-micro: $(VENV)/.bench-ready
 	$(TEST_ENV) $(BIN)/python -m pytest -p no:cacheprovider --benchmark-storage=file://bench-results/micro \
-	  --benchmark-autosave --benchmark-compare benchmarks/micro
+	  --benchmark-autosave $(if $(wildcard bench-results/micro/*/*.json),--benchmark-compare) benchmarks/micro
 
 # matplotlib, which draws the figures, comes with what the documentation needs. ARGS="T3 --data DIR" chooses.
 ARGS ?=
