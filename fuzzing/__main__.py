@@ -8,6 +8,7 @@ import sys
 PARTS = {
     "certificates": "fuzzing.certificates",
     "readers": "fuzzing.readers",
+    "sanitize": "fuzzing.sanitize",
 }
 """Name of the part -> its module."""
 

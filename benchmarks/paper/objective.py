@@ -85,8 +85,7 @@ def density(matrix: Any, vertices: list[int], k: int, *, extra: int = 0) -> floa
         When the set does not have the vertices it may have.
     """
     chosen = np.unique(np.asarray(vertices, dtype=np.int64))
-    if len(chosen) not in (k, k + extra) or len(vertices) != k + extra:
-        raise ValueError(
-            f"{len(chosen)} vertices were returned; k = {k}" + f" and {extra} more are expected." * bool(extra)
-        )
+    if len(vertices) != k + extra or len(chosen) not in (k, k + extra):
+        allowed = f"{k} or {k + extra}" if extra else f"{k}"
+        raise ValueError(f"{len(chosen)} different vertices of {len(vertices)} were returned; {allowed} are expected.")
     return float(matrix[chosen][:, chosen].sum(dtype=np.float64)) / k

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,6 +71,18 @@ def _work(name: str, settings: Settings, block: int) -> tuple[Raw, float]:
     return raw, time.perf_counter() - began
 
 
+def _end_with_parent() -> None:
+    """In a worker: a killed run must not leave processes that go on computing for nobody."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 @contextmanager
 def _environment(names: Iterable[str]) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in names}
@@ -106,7 +119,9 @@ def _run_blocks(
     context = multiprocessing.get_context("spawn")
     with (
         _environment(ONE_THREAD if processes > 1 else ()),
-        ProcessPoolExecutor(max_workers=min(processes, len(tasks)), mp_context=context) as pool,
+        ProcessPoolExecutor(
+            max_workers=min(processes, len(tasks)), mp_context=context, initializer=_end_with_parent
+        ) as pool,
     ):
         waiting: dict[Future[Any], tuple[Piece, int]] = {}
         try:

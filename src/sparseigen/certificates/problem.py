@@ -54,7 +54,9 @@ class BoundProblem:
     def __post_init__(self) -> None:
         self.columns_left = self.operator.affordable_columns()
         self.dense = self._formed()
-        largest = float(np.abs(self.operator.diagonal()).max())
+        self._own_errors = self.operator.entry_errors()
+        # Where a deflation left nothing but rounding, its errors are larger than the entries.
+        largest = max(float(np.abs(self.operator.diagonal()).max()), float(self._own_errors.max()))
         if self.dense is not None:
             largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
         elif self.columns_left < self.size:
@@ -79,7 +81,7 @@ class BoundProblem:
     @cached_property
     def entry_errors(self) -> Numbers:
         """The operator's own, scaled."""
-        return np.ldexp(self.operator.entry_errors(), -self.exponent)
+        return np.ldexp(self._own_errors, -self.exponent)
 
     @cached_property
     def negative_part(self) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sparseigen.errors import DownloadError
+from sparseigen.inputs.writing import writing
 
 Progress = Callable[[int, int], object]
 """Called with the bytes that are here and the bytes there will be (0: unknown)."""
@@ -107,7 +108,9 @@ def _write(
 ) -> None:
     from http.client import HTTPException
 
-    with partial.open("ab") as file:
+    with writing(partial):
+        opened = partial.open("ab")
+    with opened as file:
         while True:
             try:
                 piece = response.read(PIECE)

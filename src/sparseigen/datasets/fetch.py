@@ -13,6 +13,7 @@ from sparseigen.datasets.download import check_address, download, size_of
 from sparseigen.datasets.folder import data_folder
 from sparseigen.datasets.sources import RemoteFile, Source, address, source_of
 from sparseigen.errors import DownloadError
+from sparseigen.inputs.writing import sync_folder, writing
 
 MIRROR = "SPARSEIGEN_MIRROR"
 """Environment variable with the address of a mirror."""
@@ -91,7 +92,8 @@ def fetch_dataset(
         check_address(base_url)
     folder = _folder(to) / name
     existed = folder.is_dir()
-    folder.mkdir(exist_ok=True)
+    with writing(folder):
+        folder.mkdir(exist_ok=True)
     try:
         fetching = _Fetching(name, source, folder, base_url, replace, on_progress)
         if source.unpacked is not None:
@@ -142,7 +144,9 @@ class _Fetching:
                 )
                 raise DownloadError(message)
         partial = self._download(file)
-        os.replace(partial, target)
+        with writing(target):
+            os.replace(partial, target)
+            sync_folder(self.folder)
         return self._fetched(target, file, downloaded=True)
 
     def archive(self, file: RemoteFile, unpacked: Path) -> FetchedFile:

@@ -229,13 +229,14 @@ def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
 
 
 def _halvings(values: NDArray[Any]) -> int | None:
-    few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
-    if not np.array_equal(few, np.floor(few)):
-        return None
-    for halvings in range(FINEST_EXACT + 1):
-        scaled = values * 2.0**halvings
-        if np.array_equal(scaled, np.floor(scaled)):
-            return halvings
+    with np.errstate(over="ignore"):
+        few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
+        if not np.array_equal(few, np.floor(few)):
+            return None
+        for halvings in range(FINEST_EXACT + 1):
+            scaled = values * 2.0**halvings
+            if np.array_equal(scaled, np.floor(scaled)):
+                return halvings
     return None
 
 

@@ -292,8 +292,11 @@ def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
     with np.errstate(over="ignore"):
         for rows in row_blocks(*values.shape):
             block = values[rows]
-            scale = max(scale, float(np.abs(block).max()))
-            difference = np.abs(block - values[:, rows].T)
+            scale = max(scale, float(block.max()), -float(block.min()))
+            mirrored = values[:, rows].T
+            if np.array_equal(block, mirrored):  # the usual case, at a fifth of the cost of the differences
+                continue
+            difference = np.abs(block - mirrored)
             position = int(difference.argmax())
             if difference.flat[position] > worst:
                 worst = float(difference.flat[position])

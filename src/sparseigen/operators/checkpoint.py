@@ -55,6 +55,8 @@ class PassLog:
         self.next = 0
         """The number of the pass to come."""
         self._saved_at = time.monotonic()
+        if self.data_path.is_symlink():
+            self._refuse(f"{self.data_path.name} is a link, and links are not written through")
         if path.exists():
             self._load()
         elif self.data_path.exists():

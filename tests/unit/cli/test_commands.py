@@ -216,6 +216,13 @@ def test_benchmarks_need_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ["-m", "benchmarks.paper", f"--data={tmp_path / 'here'}", "--fresh", "--", "T4", "T1.spca"],
         ["-m", "benchmarks.paper", "--list", "--"],
     ]
+    started.clear()
+    assert run("bench", "quick").exit_code == 0
+    assert run("bench", "speed", "startup").exit_code == 0
+    assert [given[0][1:] for given, _ in started] == [
+        ["-m", "benchmarks.speed", "quick"],
+        ["-m", "benchmarks.speed", "startup"],
+    ]
     monkeypatch.setattr(checkout, "__file__", str(tmp_path / "installed" / "checkout.py"))
     monkeypatch.chdir(tmp_path)
     for command in ("bench", "reproduce"):

@@ -15,7 +15,7 @@ import pytest
 
 from sparseigen.datasets import archive, download, fetch, fetch_dataset, sources
 from sparseigen.datasets.catalogue import CATALOGUE
-from sparseigen.errors import DownloadError, InputError
+from sparseigen.errors import DownloadError, InputError, WriteError
 from tests.unit.cli.running import check_refused, run
 from tests.unit.datasets.server import Site, serving
 
@@ -224,6 +224,17 @@ def test_bad_arguments(tmp_path: Path) -> None:
         fetch_dataset("cnr-2000", to=tmp_path, base_url="file:///etc")
     with pytest.raises(DownloadError, match="is not a folder; create it first"):
         fetch_dataset("cnr-2000", to=tmp_path / "none")
+
+
+def test_places_that_cannot_be_written(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "amazon-2008").write_text("mine")
+    with pytest.raises(WriteError, match=r"amazon-2008 could not be written: File exists"):
+        fetch_dataset("amazon-2008", to=tmp_path, base_url=site.url)
+    assert (tmp_path / "amazon-2008").read_text() == "mine"
+    (tmp_path / "amazon-2008").unlink()
+    (tmp_path / "amazon-2008" / ".amazon-2008.properties.partial").mkdir(parents=True)
+    with pytest.raises(WriteError, match=r"properties.partial could not be written: Is a directory"):
+        fetch_dataset("amazon-2008", to=tmp_path, base_url=site.url)
 
 
 def packed(names: dict[str, bytes], link: str | None = None) -> bytes:

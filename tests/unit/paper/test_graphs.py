@@ -75,7 +75,7 @@ def test_density_checks_the_set() -> None:
     assert objective.density(matrix, [0, 1, 2], 3) == 3.0
     assert objective.density(matrix, [0, 1, 2, 3], 3, extra=1) == pytest.approx(16 / 3)
     for wrong in ([0, 1], [0, 1, 1], [0, 1, 2, 3]):
-        with pytest.raises(ValueError, match="vertices were returned"):
+        with pytest.raises(ValueError, match="were returned; 3 are expected"):
             objective.density(matrix, wrong, 3)
 
 

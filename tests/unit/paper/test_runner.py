@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+
 from benchmarks.paper import command, runner, store
 from benchmarks.paper.parts import all_pieces
 from benchmarks.paper.pieces import Outcome, Settings
@@ -111,6 +112,21 @@ def test_an_interrupted_write_leaves_nothing(tmp_path):
     assert store.read(path, "key") is None
 
 
+def _until(condition, seconds=60.0):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+    return condition()
+
+
+def _group_lives(group):
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_killed_after_one_piece_it_goes_on_from_there(tmp_path):
     """A real run, killed: what had ended is kept, the rest is done."""
     script = (
@@ -131,13 +147,13 @@ def test_killed_after_one_piece_it_goes_on_from_there(tmp_path):
     )  # fmt: skip
     first = folder / "T4" / "pitprops.tpower.json"
     try:
-        for _ in range(600):
-            if first.exists() or started.poll() is not None:
-                break
-            time.sleep(0.1)
-    finally:
-        os.killpg(started.pid, signal.SIGKILL)
+        assert _until(lambda: first.exists() or started.poll() is not None)
+        started.kill()
         started.wait()
+        assert _until(lambda: not _group_lives(started.pid)), "workers of a killed run go on"
+    finally:
+        if _group_lives(started.pid):
+            os.killpg(started.pid, signal.SIGKILL)
     assert first.exists()
     assert not (folder / "T1").exists()
     result = runner.run(chosen(TWO), Settings(repeats=100_000), folder=folder, processes=1)
