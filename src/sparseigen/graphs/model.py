@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 from sparseigen.inputs.graphs import Graph
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Flags, Integers, Rows
+from sparseigen.operators.once import computed_once
 
 DIRECTED = ("average", "either", "outgoing")
 TREATMENTS = {
@@ -50,7 +50,7 @@ class IntegerGraph:
         """Number of vertices."""
         return self.rows.size
 
-    @cached_property
+    @computed_once
     def degrees(self) -> Integers:
         """Weighted degrees, the loop included (row sums of W), in units."""
         rows = self.rows
@@ -65,14 +65,14 @@ class IntegerGraph:
             sums[filled] = np.add.reduceat(rows.weights, rows.starts[filled], dtype=np.int64)
         return sums + self.loops
 
-    @cached_property
+    @computed_once
     def heaviest(self) -> int:
         """The largest weight of an edge (0 without edges), in units."""
         if self.rows.weights.size == 0:
             return int(len(self.rows.neighbours) > 0)
         return int(self.rows.weights.max())
 
-    @cached_property
+    @computed_once
     def degree_order(self) -> Integers:
         """All vertices by decreasing degree, ties by lowest index."""
         return np.argsort(-self.degrees, kind="stable")

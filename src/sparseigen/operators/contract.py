@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.errors import UnsupportedOperatorError
+from sparseigen.operators.once import computed_once
 
 Indices = NDArray[np.int64]
 Vector = NDArray[Any]
@@ -125,7 +125,7 @@ class Operator(ABC):
     def block_apply(self, block: Matrix) -> Matrix:
         """The product A V with a dense block V of shape (size, m), in one pass over the data."""
 
-    @cached_property
+    @computed_once
     def _diagonal_once(self) -> NDArray[np.float64]:
         diagonal = np.ascontiguousarray(self._diagonal(), dtype=np.float64)
         diagonal.flags.writeable = False

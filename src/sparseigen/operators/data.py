@@ -11,7 +11,8 @@ from sparseigen import kernels
 from sparseigen.inputs.arrays import CheckedArray, row_blocks
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerStep, Vector
 from sparseigen.operators.dense import DenseSymmetric
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.moments import check_variances, column_means, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.products import gram, multiplied, parts, summed
 from sparseigen.operators.screening import Run, Screen
 
 LONGEST_FUSED = 8192
@@ -38,14 +39,15 @@ class DenseData(Operator):
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
-        self.means = values.mean(axis=0, dtype=np.float64) if center else np.zeros(self.size)
+        self.means = column_means(values) if center else np.zeros(self.size)
         self.variables = _one_row_a_variable(values, self.means if center else None)
         variances = check_variances(self._variances())
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
             if np.shares_memory(self.variables, values):
                 self.variables = self.variables.copy()
-            self.variables /= self.deviations[:, None].astype(self.dtype)
+            for rows in row_blocks(self.size, self.n_samples):
+                self.variables[rows] /= self.deviations[rows, None].astype(self.dtype)
         self.screen = Screen(self.variables, np.sqrt(self.diagonal() * self.divisor))
         self._runs: dict[int, Run] = {}
 
@@ -133,15 +135,15 @@ class DenseData(Operator):
 
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
-        product: Matrix = self.variables @ (self.variables[indices].T / self.dtype.type(self.divisor))
-        return product
+        return multiplied(self.variables, self.variables[indices].T / self.dtype.type(self.divisor))
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
         chosen = self.variables[indices].astype(np.float64, copy=False) / self.divisor
         rows = np.empty((len(indices), self.size))  # the matrix is symmetric: rows are columns, and contiguous
-        blocks = [slice(0, self.size)] if self.dtype == np.float64 else row_blocks(self.size, self.n_samples)
-        for part in blocks:
+        work = float(self.n_samples) * len(indices)
+        exact = self.dtype == np.float64
+        for part in parts(self.size, work) if exact else row_blocks(self.size, self.n_samples):
             rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
         return rows.T
 
@@ -162,15 +164,14 @@ class DenseData(Operator):
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""
-        block = self.variables[indices].astype(np.float64, copy=False)
-        product: NDArray[np.float64] = block @ block.T / self.divisor
+        product = gram(self.variables[indices])
+        product /= self.divisor
         return product
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two matrix products."""
-        scores = self.variables.T @ block.astype(self.dtype, copy=False)
-        product: Matrix = self.variables @ (scores / self.dtype.type(self.divisor))
-        return product
+        scores = summed(self.variables, block.astype(self.dtype, copy=False))
+        return multiplied(self.variables, scores / self.dtype.type(self.divisor))
 
     def prepared_for(self, n_products: int) -> Operator:
         """Form the Gram matrix where it pays: p small enough to hold it, and enough products to come.

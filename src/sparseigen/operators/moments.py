@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import ConstantColumnError, NonFiniteError, OptionError, ZeroMatrixError
-from sparseigen.inputs.arrays import label
+from sparseigen.inputs.arrays import label, row_blocks
+
+ONE_CALL = 1 << 24
+"""Entries whose sum is asked for in one call: Ctrl-C waits for it."""
 
 
 def degrees_of_freedom(n_samples: int, ddof: int) -> int:
@@ -20,6 +23,19 @@ def degrees_of_freedom(n_samples: int, ddof: int) -> int:
         message = f"ddof={ddof} leaves no degrees of freedom with {n_samples} samples; it must be below {n_samples}."
         raise OptionError(message)
     return n_samples - int(ddof)
+
+
+def column_means(values: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The mean of every column, added up in float64."""
+    if values.size <= ONE_CALL:
+        return np.asarray(values.mean(axis=0, dtype=np.float64))
+    if values.flags.f_contiguous:
+        columns = row_blocks(*values.shape[::-1])
+        return np.concatenate([values[:, part].mean(axis=0, dtype=np.float64) for part in columns])
+    sums = np.zeros(values.shape[1])
+    for rows in row_blocks(*values.shape):
+        sums += values[rows].sum(axis=0, dtype=np.float64)
+    return sums / len(values)
 
 
 def scales(
