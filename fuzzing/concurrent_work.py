@@ -308,4 +308,6 @@ def main(name: str, runs: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    from fuzzing import concurrent_work  # functions of __main__ cannot be sent to other processes
+
+    sys.exit(concurrent_work.main(sys.argv[1], int(sys.argv[2])))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates.rounding import ZERO, raised_sum, sum_of_largest
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator
 from sparseigen.operators.once import computed_once
 from sparseigen.operators.shifted import ShiftedOperator
@@ -96,6 +97,8 @@ class BoundProblem:
         largest = LARGEST_FETCHED if self.operator.transfers_cost else LARGEST_MATERIALISED
         if self.size > largest or self.columns_left < self.size:
             return None
+        # The matrix, a shifted copy to be factorised, and work space for sorting rows.
+        check_room(24 * self.size**2, f"a certificate for {self.size} variables", "use certify=False")
         matrix = np.empty((self.size, self.size))
         for own, rows in self._raw_blocks():
             matrix[own[0] : own[-1] + 1] = rows

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.inputs.graphs import Graph
+from sparseigen.inputs.memory import check_room
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Flags, Integers, Rows
 from sparseigen.operators.once import computed_once
@@ -29,6 +30,9 @@ SELF_LOOPS = ("drop", "keep")
 
 ROOM = 56
 """Rounded weights sum to about 2^ROOM: leaves room in 64 bits for doubling and for shifts."""
+
+WORK_BYTES_A_VERTEX, WORK_BYTES_AN_ARC = 64, 32
+"""What a search takes besides the caller's matrix: both directions of every arc, orders, loads."""
 
 FINEST_EXACT = 10
 """Weights that are multiples of 2^-FINEST_EXACT are represented exactly."""
@@ -93,6 +97,8 @@ class IntegerGraph:
 def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[IntegerGraph, dict[str, Any]]:
     """The integer graph of a checked input, and what was done to get there."""
     matrix = graph.matrix
+    what = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
+    check_room(WORK_BYTES_A_VERTEX * matrix.shape[0] + WORK_BYTES_AN_ARC * matrix.nnz, what, "take a part of the graph")
     numbers, unit, exact = _whole_numbers(matrix.data)
     rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), numbers)
     notes: dict[str, Any] = dict(graph.notes) | {"treatment": "symmetric as given"}

@@ -24,6 +24,7 @@ from sparseigen.errors import (
     TooFewSamplesError,
     ZeroMatrixError,
 )
+from sparseigen.inputs.memory import check_room
 from sparseigen.inputs.tensors import as_tensor, check_device, is_tensor
 
 Array = NDArray[Any]
@@ -67,7 +68,11 @@ def check_symmetric(matrix: Any) -> CheckedArray:
     difference, row, column, scale = _largest_asymmetry(values)
     _check_asymmetry(difference, row, column, scale, values.dtype)
     if difference > 0.0:
-        values = (values + values.T) * values.dtype.type(0.5)
+        check_room(values.nbytes, "averaging a slightly asymmetric matrix", "pass (A + A.T) / 2 itself")
+        values = values + values.T
+        values *= values.dtype.type(0.5)
+    elif not values.flags.c_contiguous:
+        check_room(values.nbytes, "a copy of the matrix in C order", "pass one in C or Fortran order")
     _check_not_zero(scale == 0.0)
     return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
 
@@ -203,11 +208,13 @@ def _real_array(values: Any, what: str) -> Array:
         raise DtypeError(message)
     if kind in "iu":
         _check_integers(array, what)
-    if array.dtype == np.float16:
-        return array.astype(np.float32)
-    if array.dtype not in (np.float32, np.float64):
-        return array.astype(np.float64)
-    return array
+    if array.dtype in (np.float32, np.float64):
+        return array
+    wanted = np.dtype(np.float32 if array.dtype == np.float16 else np.float64)
+    check_room(
+        wanted.itemsize * array.size, f"{what}, converted from {array.dtype} to {wanted},", "pass float32 numbers"
+    )
+    return array.astype(wanted)
 
 
 def _real_sparse(values: Any, what: str) -> Any:
@@ -218,7 +225,10 @@ def _real_sparse(values: Any, what: str) -> Any:
     values.check_format(full_check=True)  # kernels follow these indices without a second look
     if values.dtype.kind in "iu":
         _check_integers(values.data, what)
-    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
+    if values.dtype in (np.float32, np.float64):
+        return values
+    check_room(16 * values.nnz, f"{what}, converted from {values.dtype} to float64,", "pass float32 numbers")
+    return values.astype(np.float64)
 
 
 def _check_integers(array: Array, what: str) -> None:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.errors import UnsupportedOperatorError
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators.once import computed_once
 
 Indices = NDArray[np.int64]
@@ -278,6 +279,8 @@ class Operator(ABC):
                 f"formed up to size {LARGEST_MATERIALISED} only. Choose a solver or bound that works from products."
             )
             raise UnsupportedOperatorError(message)
+        remedy = "choose a solver or bound that works from products"
+        check_room(16 * self.size**2, f"the {self.size} x {self.size} matrix", remedy)
         matrix = self.submatrix(np.arange(self.size, dtype=np.int64))
         np.fill_diagonal(matrix, self.diagonal())  # the same bits, so that ties fall the same way
         return matrix

@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.inputs.arrays import CheckedArray, row_blocks
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerStep, Vector
 from sparseigen.operators.dense import DenseSymmetric
 from sparseigen.operators.moments import check_variances, column_means, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.products import gram, multiplied, parts, summed
-from sparseigen.operators.screening import Run, Screen
+from sparseigen.operators.screening import SMALLEST_DATA, Run, Screen
 
 LONGEST_FUSED = 8192
 """Samples up to which a variable stays in the first caches between its two uses in a step."""
@@ -39,6 +40,7 @@ class DenseData(Operator):
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
+        check_copy_fits(values)
         self.means = column_means(values) if center else np.zeros(self.size)
         self.variables = _one_row_a_variable(values, self.means if center else None)
         variances = check_variances(self._variances())
@@ -188,6 +190,13 @@ class DenseData(Operator):
         """Adds the number of samples and what was done to the columns."""
         facts = super().describe() | {"n_samples": self.n_samples, "center": self.center, "scale": self.scale}
         return facts | {"screening": self.screen.describe()} if self.screen.worthwhile else facts
+
+
+def check_copy_fits(values: NDArray[np.floating]) -> None:
+    """Refuse data whose copy by variables, and the bytes that screening adds, would not fit."""
+    screening = values.size if values.nbytes >= SMALLEST_DATA else 0
+    remedy = "save X as a .npy file and pass its path: files are read in passes, and memory_limit says what they take"
+    check_room(values.nbytes + screening, f"the centred copy of X ({values.shape[0]} x {values.shape[1]})", remedy)
 
 
 def _one_row_a_variable(values: NDArray[np.floating], means: NDArray[np.float64] | None) -> NDArray[np.floating]:

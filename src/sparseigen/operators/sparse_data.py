@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.inputs.arrays import CheckedArray, row_blocks
+from sparseigen.inputs.arrays import BLOCK_ENTRIES, CheckedArray, row_blocks
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
@@ -25,6 +29,7 @@ class SparseData(Operator):
     psd_by_construction = True
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
+        _check_fits(data.values)
         by_column = data.values.tocsc()
         if not by_column.has_canonical_format:
             by_column = by_column.copy()  # summing duplicates works in place, and the caller's matrix is not ours
@@ -38,9 +43,7 @@ class SparseData(Operator):
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
-        # Added up in float64: scipy's own sum rounds float32 data to float32 on the way.
-        sums = np.asarray(self.variables.astype(np.float64).sum(axis=1)).ravel()
-        self.means = sums / self.n_samples if center else np.zeros(self.size)
+        self.means = self._summed(lambda values, own: values) / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
         variances = check_variances(self._variances())
         if scale:
@@ -52,13 +55,27 @@ class SparseData(Operator):
 
     def _variances(self) -> NDArray[np.float64]:
         # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.
-        starts = self.variables.indptr
-        filled = np.diff(starts)
+        filled = np.diff(self.variables.indptr)
         with np.errstate(over="ignore"):
-            deviations = self.variables.data.astype(np.float64) - np.repeat(self.means, filled)
-            squares = np.bincount(np.repeat(np.arange(self.size), filled), weights=deviations**2, minlength=self.size)
+            squares = self._summed(lambda values, own: (values - self.means[own]) ** 2)
             squares += (self.n_samples - filled) * self.means**2
         return np.asarray(squares / (self.divisor * self.deviations**2))
+
+    def _summed(self, of: Callable[[NDArray[np.float64], Indices], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """For every variable the sum of a function of its entries, in float64; some variables at a time.
+
+        scipy's own sum rounds float32 data to float32 on the way, and copies all of them.
+        """
+        starts, sums = self.variables.indptr, np.empty(self.size)
+        begin = 0
+        while begin < self.size:
+            end = int(np.searchsorted(starts, starts[begin] + BLOCK_ENTRIES, side="right")) - 1
+            end = min(max(end, begin + 1), self.size)
+            own = np.repeat(np.arange(begin, end), np.diff(starts[begin : end + 1]))
+            values = self.variables.data[starts[begin] : starts[end]].astype(np.float64)
+            sums[begin:end] = np.bincount(own - begin, weights=of(values, own), minlength=end - begin)
+            begin = end
+        return sums
 
     def _scores(self, indices: Indices, weights: Vector) -> NDArray[np.float64]:
         data = self.variables
@@ -96,8 +113,11 @@ class SparseData(Operator):
         out = np.zeros((self.size, len(indices)))
         for samples in row_blocks(self.n_samples, len(indices)):
             block = self._centred(indices, samples)
-            out += self.variables[:, samples] @ block.T - self.means[:, None] * block.sum(axis=1)
-        return np.asarray(out / (self.divisor * self.deviations[:, None]))
+            part = self.variables if samples == slice(0, self.n_samples) else self.variables[:, samples]
+            out += part @ block.T
+            out -= self.means[:, None] * block.sum(axis=1)
+        out /= self.divisor * self.deviations[:, None]
+        return out
 
     def entry_errors(self) -> NDArray[np.float64]:
         """Rounding of dot products with uncentred columns, of scaling, and of the means."""
@@ -132,3 +152,11 @@ class SparseData(Operator):
             "center": self.center,
             "scale": self.scale,
         }
+
+
+def _check_fits(values: Any) -> None:
+    """Refuse data whose copy by columns, with short sample numbers beside it, would not fit."""
+    entries = int(values.nnz)
+    copied = 0 if values.format == "csc" else (values.dtype.itemsize + values.indices.itemsize) * entries
+    what = f"X by columns ({values.shape[0]} x {values.shape[1]}, {entries} entries)"
+    check_room(copied + 2 * entries, what, "save X as an .h5ad file and pass its path, which is read in passes")
