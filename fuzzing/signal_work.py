@@ -1,4 +1,4 @@
-"""What is interrupted: ``python -m fuzzing.signal_work NAME`` prepares, says "ready", and works until Ctrl-C comes.
+"""What is interrupted: ``python -m fuzzing.signal_work NAME TIMES`` prepares, says "ready", works until Ctrl-C comes.
 
 Kernels are called directly with inputs that keep one call busy for seconds where that is possible. Large inputs are
 zeros that nobody has written to: they are read like any others, and take no memory.
@@ -251,32 +251,33 @@ WORK = KERNELS | SOLVES
 
 def _place(error: BaseException) -> str:
     """The innermost line of the package that was running."""
-    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if "sparseigen" in frame.filename]
-    if error.__context__ is not None and error.__context__.__traceback__ is not None:
-        ours += [f for f in traceback.extract_tb(error.__context__.__traceback__) if "sparseigen" in f.filename]
+    first = error
+    while first.__context__ is not None:
+        first = first.__context__
+    ours = [frame for frame in traceback.extract_tb(first.__traceback__) if "sparseigen" in frame.filename]
     return f"{Path(ours[-1].filename).name}:{ours[-1].lineno} {ours[-1].name}" if ours else "outside the package"
 
 
-def main(name: str) -> int:
+def main(name: str, times: int) -> int:
     import faulthandler
     import signal
 
     faulthandler.register(signal.SIGUSR1)
-    small = _data(300, 4000)
-    expected = se.sparse_eigenvector(se.covariance(small), 20, certify=False)
+    matrix = np.random.default_rng(0).standard_normal((3000, 200))
+    expected = kernels.row_dots(matrix, matrix[0])
     work = WORK[name]()
-    try:
-        print("ready", flush=True)
-        while True:
-            work()
-    except KeyboardInterrupt as error:
-        caught, place = time.monotonic(), _place(error)
-        kept = getattr(error, "result", None)
-    again = se.sparse_eigenvector(se.covariance(small), 20, certify=False)
-    same = bool(np.array_equal(again.vector, expected.vector)) and again.value == expected.value
-    print(json.dumps({"caught": caught, "place": place, "kept": type(kept).__name__, "same": same}), flush=True)
+    for _ in range(times):
+        try:
+            print("ready", flush=True)
+            while True:
+                work()
+        except KeyboardInterrupt as error:
+            caught, place = time.monotonic(), _place(error)
+            kept = type(getattr(error, "result", None)).__name__
+        same = bool(np.array_equal(kernels.row_dots(matrix, matrix[0]), expected))
+        print(json.dumps({"caught": caught, "place": place, "kept": kept, "same": same}), flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], int(sys.argv[2])))

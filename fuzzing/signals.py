@@ -13,6 +13,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass, field
 
@@ -35,45 +36,62 @@ class Measured:
         self.latencies.append(latency)
 
 
-def interrupt_once(name: str, delay: float, found: Measured, limit: float) -> None:
-    """Start the work, send Ctrl-C after a delay, and note what comes of it."""
+def interrupt(name: str, delays: list[float], limit: float) -> Measured:
+    """Start the work, send Ctrl-C after each delay, and note what comes of it; the work begins anew after each."""
+    found = Measured()
     process = subprocess.Popen(
-        [sys.executable, "-m", "fuzzing.signal_work", name],
+        [sys.executable, "-m", "fuzzing.signal_work", name, str(len(delays))],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
+    hung = threading.Event()
     try:
-        assert process.stdout is not None
-        if process.stdout.readline().strip() != "ready":
-            found.violations.append(f"could not start: {process.communicate()[1][-2000:]}")
-            return
-        time.sleep(delay)
-        sent = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        try:
-            said, complaint = process.communicate(timeout=HARD_LIMIT)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGUSR1)
-            time.sleep(1.0)
-            process.kill()
-            found.violations.append(f"did not end: {process.communicate()[1][-4000:]}")
-            return
+        for delay in delays:
+            if not _once(process, delay, limit, found, hung):
+                break
+        else:
+            process.wait(HARD_LIMIT)
     finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-    if process.returncode != 0 or not said.strip():
+        process.kill()
+        complaint = process.communicate()[1]
+    if hung.is_set():
+        found.violations.append(f"did not end: {complaint[-4000:]}")
+    elif len(found.latencies) < len(delays):
         found.violations.append(f"exit status {process.returncode}: {complaint[-2000:]}")
-        return
-    answer = json.loads(said.splitlines()[-1])
+    return found
+
+
+def _once(process: subprocess.Popen[str], delay: float, limit: float, found: Measured, hung: threading.Event) -> bool:
+    """One interruption; whether there can be another."""
+    assert process.stdout is not None
+    if process.stdout.readline().strip() != "ready":
+        return False
+    time.sleep(delay)
+    sent = time.monotonic()
+    process.send_signal(signal.SIGINT)
+
+    def end() -> None:
+        hung.set()
+        process.send_signal(signal.SIGUSR1)  # shows where it is
+        time.sleep(1.0)
+        process.kill()
+
+    watch = threading.Timer(HARD_LIMIT, end)
+    watch.start()
+    said = process.stdout.readline()
+    watch.cancel()
+    if not said.startswith("{"):
+        return False
+    answer = json.loads(said)
     latency = answer["caught"] - sent
     found.add(latency, f"{answer['place']} (kept: {answer['kept']})")
     if not answer["same"]:
         found.violations.append("another answer after the interruption")
     if latency > limit:
         found.violations.append(f"{latency:.2f} s until KeyboardInterrupt in {answer['place']}")
+    return True
 
 
 def main(arguments: list[str]) -> int:
@@ -92,9 +110,8 @@ def main(arguments: list[str]) -> int:
     for name in WORK:
         if options.only not in name:
             continue
-        found = Measured()
-        for _ in range(options.runs):
-            interrupt_once(name, moments.uniform(0.02, options.longest_delay), found, options.limit)
+        delays = [moments.uniform(0.02, options.longest_delay) for _ in range(options.runs)]
+        found = interrupt(name, delays, options.limit)
         tried += options.runs
         violations += [f"{name}: {text}" for text in found.violations]
         ordered = sorted(found.latencies) or [float("nan")]

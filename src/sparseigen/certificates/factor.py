@@ -30,8 +30,8 @@ def factorise(problem: BoundProblem) -> Factor | None:
     """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable."""
     samples = getattr(problem.operator, "n_samples", None)
     if samples is not None and samples <= problem.size:
-        # The factor, the dual points made from it, and what is kept of earlier ones.
-        check_room(32 * samples * problem.size, f"a certificate from {samples} samples", "use certify=False")
+        # The factor, the dual points made from it, and what computing them takes: eight times the data in float64.
+        check_room(64 * samples * problem.size, f"a certificate from {samples} samples", "use certify=False")
     rows = problem.operator.factor()
     if rows is not None:
         half, odd = divmod(problem.exponent, 2)

@@ -72,7 +72,8 @@ def _left_in_group(group: Path, limit: str, used: str, cache: str) -> int:
         most = (group / limit).read_text(encoding="ascii").strip()
         if most == "max" or int(most) >= UNLIMITED:
             return UNLIMITED
-        facts = dict(line.split() for line in (group / "memory.stat").read_text(encoding="ascii").splitlines())
+        lines = (group / "memory.stat").read_text(encoding="ascii").splitlines()
+        facts = dict(line.split(" ", 1) for line in lines if " " in line)
         held = int((group / used).read_text(encoding="ascii")) - int(facts.get(cache, 0))
     except (OSError, ValueError):
         return UNLIMITED

@@ -12,6 +12,9 @@ Numbers = NDArray[Any]
 LARGEST_CALL = 1 << 31
 """Multiplications of one call, a tenth of a second or so: BLAS looks at no signal before it is done."""
 
+CONVERTED = 1 << 22
+"""Entries converted to float64 at a time."""
+
 
 def parts(count: int, work_each: float) -> list[slice]:
     """``range(count)`` in as few parts as keep a call within `LARGEST_CALL`.
@@ -48,7 +51,10 @@ def summed(left: Numbers, right: Numbers) -> Numbers:
 
 def gram(rows: Numbers) -> NDArray[np.float64]:
     """``rows @ rows.T`` in float64, symmetric to the bit; some columns at a time."""
-    pieces = parts(rows.shape[1], 0.5 * float(len(rows)) ** 2)
+    count = float(len(rows))
+    # Numbers that have to be converted are so in blocks: a copy in float64 of all would be twice the data.
+    converted = 0.0 if rows.dtype == np.float64 else LARGEST_CALL * count / CONVERTED
+    pieces = parts(rows.shape[1], max(0.5 * count**2, converted))
     out = np.zeros((len(rows), len(rows)))
     for number, piece in enumerate(pieces):
         block = rows[:, piece].astype(np.float64, copy=False)

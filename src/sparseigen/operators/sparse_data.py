@@ -9,13 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.inputs.arrays import BLOCK_ENTRIES, CheckedArray, row_blocks
+from sparseigen.inputs.arrays import CheckedArray, row_blocks
 from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
 SHORT_NUMBERS_FROM = 1 << 20
 """Stored entries from which the products no longer fit in the caches."""
+
+SUMMED_AT_ONCE = 1 << 19
+"""Stored entries that are converted and summed at a time: four temporaries of this length."""
 
 
 class SparseData(Operator):
@@ -69,7 +72,7 @@ class SparseData(Operator):
         starts, sums = self.variables.indptr, np.empty(self.size)
         begin = 0
         while begin < self.size:
-            end = int(np.searchsorted(starts, starts[begin] + BLOCK_ENTRIES, side="right")) - 1
+            end = int(np.searchsorted(starts, starts[begin] + SUMMED_AT_ONCE, side="right")) - 1
             end = min(max(end, begin + 1), self.size)
             own = np.repeat(np.arange(begin, end), np.diff(starts[begin : end + 1]))
             values = self.variables.data[starts[begin] : starts[end]].astype(np.float64)
