@@ -290,6 +290,7 @@ SCENARIOS: dict[str, Callable[[], None]] = {
 def main(name: str, runs: int) -> int:
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background work with Ctrl-C ignored
     kernels.set_thread_count(max(4, kernels.thread_count()))  # more threads than cores: more ways to go wrong
     os.environ["SPARSEIGEN_NUM_THREADS"] = str(kernels.thread_count())
     expected()

@@ -263,6 +263,7 @@ def main(name: str, times: int) -> int:
     import signal
 
     faulthandler.register(signal.SIGUSR1)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background work with Ctrl-C ignored
     matrix = np.random.default_rng(0).standard_normal((3000, 200))
     expected = kernels.row_dots(matrix, matrix[0])
     work = WORK[name]()
