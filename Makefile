@@ -7,7 +7,8 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
-  bench bench-pca bench-certificates bench-graphs bench-scale clean
+  wheel-test lock audit test-oldest test-newest coverage mutants fuzz sanitize \
+  reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -15,18 +16,41 @@ help:
 	@echo "make test-browser  the report pages in a real browser (installs Debian's chromium where there is none)"
 	@echo "make docs   the documentation in docs/_build/html: warnings are errors, its examples and all doctests run"
 	@echo "make lint   ruff and mypy (strict)"
-	@echo "make bench  speed and start-up time, as ratios measured in one run"
+	@echo "make coverage  branches that the tests reach (with torch); fails under 92 %"
+	@echo "make mutants  small faults put into solvers and certificates: does a test notice? (SAMPLE=400 SEED=0)"
+	@echo "make wheel-test  sdist and wheel from nothing: contents, processors, smoke and tests in clean environments"
+	@echo "make test-oldest, make test-newest  all tests on the oldest and the newest allowed versions"
+	@echo "make lock   choose versions and hashes of the development environment again"
+	@echo "make audit  known vulnerabilities of the locked packages"
+	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, build/bench.html"
+	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
+	@echo "make bench-micro  small calls timed by pytest-benchmark, compared with the last time"
+	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
+	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers, with its tests and fuzzer"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
-	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
+	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
+	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs: certificates checked in exact arithmetic"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed; set PYTHON=')"
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.ready: $(BIN)/python $(CORE)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test,lint]"
+# Versions and hashes of every package are in $(LOCK), for Python 3.11 to 3.14 on any platform: what was tested is what
+# is installed, and a file that was changed on its way is refused. `make ... LOCK=` takes the newest versions instead.
+LOCK ?= requirements/dev.txt
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+ifeq ($(LOCK),)
+INSTALL = $(BIN)/python $(PIP_INSTALL) --editable ".[test,lint]"
+else
+INSTALL = { $(BIN)/python $(PIP_INSTALL) --require-hashes --requirement $(LOCK) || \
+  { echo "The locked packages cannot be installed here. 'make $(MAKECMDGOALS) LOCK=' takes what the index offers."; exit 1; }; } \
+  && $(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+endif
+
+$(VENV)/.ready: $(BIN)/python $(CORE) $(LOCK)
+	$(INSTALL)
 	touch $@
 
 demo: $(VENV)/.ready
@@ -67,16 +91,74 @@ docs: $(VENV)/.docs-ready
 	$(TEST_ENV) $(BIN)/python -m pytest --quiet -n 2 tests/unit/test_documentation.py src/sparseigen
 	@echo "The documentation is in docs/_build/html/index.html"
 
+# Branches of the Python side that tests reach, the GPU path on its CPU build included; the browser adds none.
+COVERAGE ?= 92
+coverage: $(VENV)/.ready
+	$(BIN)/python $(PIP_INSTALL) coverage pytest-cov "$(TORCH)" "$(TRITON)"
+	rm -rf build/coverage
+	mkdir -p build/coverage
+	$(TEST_ENV) SPARSEIGEN_TORCH_REQUIRED=1 $(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/browser \
+	  --cov --cov-report= tests src/sparseigen
+	$(BIN)/python tools/branches.py --least $(COVERAGE)
+
+SAMPLE ?= 400
+SEED ?= 0
+mutants: $(VENV)/.ready
+	$(BIN)/python $(PIP_INSTALL) coverage pytest-cov
+	$(TEST_ENV) $(BIN)/python -m tools.mutation --sample $(SAMPLE) --seed $(SEED)
+
+# Everything about distribution uses environments of its own, never .venv.
+wheel-test:
+	$(PYTHON) tools/wheel_test.py
+
+LOCK_TOOLS := build/lock-tools
+$(LOCK_TOOLS)/.ready:
+	$(PYTHON) -m venv $(LOCK_TOOLS)
+	$(LOCK_TOOLS)/bin/python $(PIP_INSTALL) uv==0.13.7 pip-audit==2.10.1
+	touch $@
+
+lock: $(LOCK_TOOLS)/.ready
+	$(LOCK_TOOLS)/bin/python tools/lock.py
+
+audit: $(LOCK_TOOLS)/.ready
+	$(LOCK_TOOLS)/bin/python tools/audit.py
+
+test-oldest test-newest:
+	$(PYTHON) tools/test_versions.py $(@:test-%=%)
+
+# The C++ core under sanitizers, built under build/sanitize: Linux with gcc (libasan, libubsan, libtsan).
+sanitize: $(VENV)/.ready
+	$(BIN)/python -m fuzzing sanitize --minutes 1
+
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.speed
+# Like the documentation's packages: the extra's are added, nothing is built. A peer that cannot be installed is left
+# out and shows as such in the results; the packages that the measurements themselves need must be there.
+BENCH_PEERS := abess sparsepca
+$(VENV)/.bench-ready: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "sparseigen[bench]" || \
+	  for peer in $(BENCH_PEERS); do \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check $$peer || echo "$$peer: not installed"; done
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "pytest-benchmark>=5"
+	touch $@
 
-bench-pca: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.pca
+bench: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks.speed full
+
+bench-quick: $(VENV)/.bench-ready
+	$(BIN)/python -m benchmarks.speed quick --markdown docs/benchmarks.md
+
+bench-micro: $(VENV)/.bench-ready
+	$(TEST_ENV) $(BIN)/python -m pytest -p no:cacheprovider --benchmark-storage=file://bench-results/micro \
+	  --benchmark-autosave $(if $(wildcard bench-results/micro/*/*.json),--benchmark-compare) benchmarks/micro
+
+# matplotlib, which draws the figures, comes with what the documentation needs. ARGS="T3 --data DIR" chooses.
+ARGS ?=
+reproduce: $(VENV)/.docs-ready
+	$(BIN)/python -m benchmarks.paper $(ARGS)
 
 bench-certificates: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.certificates
@@ -86,6 +168,12 @@ bench-graphs: $(VENV)/.ready
 
 bench-scale: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.scale
+
+# Violations are saved in build/fuzz, each with the command that replays it; SEED= gives other cases.
+MINUTES ?= 10
+SEED ?= 0
+fuzz: $(VENV)/.ready
+	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api docs/auto_examples

@@ -13,37 +13,52 @@ import scipy
 import sparseigen
 from sparseigen.config import config
 
+taken: list[tuple[str, str, list[float]]] = []
+"""Every labelled time taken since the program began: label, run, seconds of its repeats. A caller may empty it."""
 
-def best_of(runs: Mapping[str, Callable[[], object]], *, repeats: int = 7) -> dict[str, float]:
+
+def best_of(
+    runs: Mapping[str, Callable[[], object]], *, repeats: int = 7, label: str | None = None
+) -> dict[str, float]:
     """Smallest seconds of each run; the runs take turns so that a slow moment of the machine hits all alike."""
-    best = dict.fromkeys(runs, float("inf"))
+    times: dict[str, list[float]] = {name: [] for name in runs}
     for run in runs.values():
         run()
     for _ in range(repeats):
         for name, run in runs.items():
             began = time.perf_counter()
             run()
-            best[name] = min(best[name], time.perf_counter() - began)
-    return best
+            times[name].append(time.perf_counter() - began)
+    return _smallest(times, label)
+
+
+def _smallest(times: Mapping[str, list[float]], label: str | None) -> dict[str, float]:
+    if label is not None:
+        taken.extend((label, name, seconds) for name, seconds in times.items())
+    return {name: min(seconds) for name, seconds in times.items()}
 
 
 def best_step(
-    loops: Mapping[str, Callable[[], Iterator[object]]], *, burst: float = 0.12, repeats: int = 4
+    loops: Mapping[str, Callable[[], Iterator[object]]],
+    *,
+    burst: float = 0.12,
+    repeats: int = 4,
+    label: str | None = None,
 ) -> dict[str, float]:
     """Smallest seconds of one step of each loop, the loops taking turns of ``burst`` seconds.
 
     A step never runs alone in practice, and the threads of another library go on spinning for tens of milliseconds
     after its last call: each loop makes many steps in a row, so that most of them meet their own threads alone.
     """
-    best = dict.fromkeys(loops, float("inf"))
+    times: dict[str, list[float]] = {name: [] for name in loops}
     for _ in range(repeats):
         for name, loop in loops.items():
             running, until = loop(), time.perf_counter() + burst
             while time.perf_counter() < until:
                 began = time.perf_counter()
                 next(running)
-                best[name] = min(best[name], time.perf_counter() - began)
-    return best
+                times[name].append(time.perf_counter() - began)
+    return _smallest(times, label)
 
 
 def machine() -> str:
@@ -56,4 +71,4 @@ def machine() -> str:
     )
 
 
-__all__ = ["best_of", "best_step", "machine", "sparseigen"]
+__all__ = ["best_of", "best_step", "machine", "sparseigen", "taken"]

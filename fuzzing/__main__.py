@@ -1,4 +1,4 @@
-"""``python -m fuzzing PART ...``: a part is one row of PARTS and one module with ``main(arguments) -> exit status``."""
+"""``python -m fuzzing PART ...``: a part is one row of PARTS and a module with ``main(arguments) -> exit status``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import importlib
 import sys
 
 PARTS = {
+    "certificates": "fuzzing.certificates",
     "concurrency": "fuzzing.concurrency",
+    "readers": "fuzzing.readers",
+    "sanitize": "fuzzing.sanitize",
     "signals": "fuzzing.signals",
 }
 """Name of the part -> its module."""

@@ -254,15 +254,16 @@ def signal_while_threads_solve() -> None:
     with ThreadPoolExecutor(8) as pool:
         futures = [pool.submit(solve, number) for number in numbers]
         timer = threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
         try:
+            timer.start()
             while not all(future.done() for future in futures) or timer.is_alive():
                 solve(2)
             timer.join()
             time.sleep(0.05)
         except KeyboardInterrupt:
             interrupted += 1
-        timer.join()
+        if timer.ident is not None:
+            timer.join()
         with contextlib.suppress(KeyboardInterrupt):
             check(numbers, [future.result() for future in futures])
     assert interrupted == 1, "Ctrl-C was lost"

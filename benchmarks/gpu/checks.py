@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ import sparseigen as se
 from benchmarks.gpu import problems
 
 Row = tuple[str, bool, str]
+
+GARBAGE_RUNS = 20
 
 
 def equal_supports(name: str, data: Any, cardinalities: list[int]) -> Iterator[Row]:
@@ -176,6 +179,29 @@ def block_and_bound(data: Any, cardinalities: list[int]) -> Iterator[Row]:
             yield f"scaled Gershgorin, {name}, k = {k}", holds, detail
 
 
+def recording_with_garbage(data: Any) -> Iterator[Row]:
+    """Old CUDA graphs that wait for Python's collector must not be freed into the recording of a new one."""
+    import torch
+
+    options = {"start": "max-variance", "polish": None, "certify": False}
+    reference = se.sparse_eigenvector(se.covariance(data), 20, **options).support
+    thresholds = gc.get_threshold()
+    same = 0
+    for _ in range(GARBAGE_RUNS):
+        gc.disable()
+        for _ in range(30):
+            old: dict[str, Any] = {"graph": torch.cuda.CUDAGraph(), "tensor": torch.zeros(8, device="cuda")}
+            old["itself"] = old
+            with torch.cuda.graph(old["graph"]):
+                old["tensor"] += 1
+        gc.set_threshold(1, 1, 1)
+        gc.enable()
+        found = se.sparse_eigenvector(se.covariance(data, device="cuda"), 20, **options)
+        same += np.array_equal(found.support, reference)
+    gc.set_threshold(*thresholds)
+    yield "recording while old graphs are collected", same == GARBAGE_RUNS, f"{same} of {GARBAGE_RUNS} runs"
+
+
 def reference_bound(matrix: Any, cardinality: int, scaling: Any, passes: int) -> float:
     """The bound written down plainly."""
     best, size = np.inf, len(matrix)
@@ -202,4 +228,5 @@ def all_checks(gene_folder: Path | None) -> Iterator[Row]:
         yield from equal_paths(label, data)
         yield from equal_components(label, data)
     yield from equal_options(problems.toy(3))
+    yield from recording_with_garbage(problems.toy(5))
     yield from block_and_bound(problems.spiked(100, 1000, 4), [1, 2, 5, 10, 20, 35, 50, 75, 100, 200, 400, 1000])

@@ -1,10 +1,15 @@
-"""Print every speed table, or the ones named: `python -m benchmarks.speed startup bandwidth`."""
+"""`python -m benchmarks.speed quick`, `full`, or the printed tables named: `startup bandwidth iterations ...`."""
 
+from __future__ import annotations
+
+import argparse
 import sys
 import warnings
+from pathlib import Path
 
 from benchmarks.speed.bandwidth import show_bandwidth
 from benchmarks.speed.iterations import show_iterations
+from benchmarks.speed.measuring import Places, measure
 from benchmarks.speed.path import show_path
 from benchmarks.speed.screening import show_screening
 from benchmarks.speed.sparse import show_sparse
@@ -20,10 +25,36 @@ TABLES = {
     "sparse": show_sparse,
     "path": show_path,
 }
+MODES = ("quick", "full")
 
-if __name__ == "__main__":
+
+def main(arguments: list[str]) -> int:
+    choices = ", ".join((*MODES, *TABLES))
+    parser = argparse.ArgumentParser("python -m benchmarks.speed", description=__doc__)
+    parser.add_argument("parts", nargs="*", default=["full"], metavar="PART", help=f"any of {choices}; full without")
+    parser.add_argument("--results", type=Path, default=Places.results, help="folder of the JSON lines")
+    parser.add_argument("--page", type=Path, default=Places.page, help="the page of plots")
+    parser.add_argument("--markdown", type=Path, help="also write the table of the documentation here")
+    parser.add_argument("--only", default="", help="only cells and axes with this in their name; no verdicts")
+    given = parser.parse_args(arguments)
+    unknown = [part for part in given.parts if part not in (*MODES, *TABLES)]
+    if unknown:
+        parser.error(f"{unknown[0]!r} is not a part; choose from {choices}")
+    modes = [part for part in given.parts if part in MODES]
+    if modes:
+        if len(given.parts) > 1:
+            parser.error(f"{modes[0]!r} is a whole run; name it alone")
+        if given.markdown is not None and given.only:
+            parser.error("--markdown needs the whole run; leave out --only")
+        tables = TABLES if modes == ["full"] and not given.only else {}
+        return measure(modes[0], Places(given.results, given.page, given.markdown), tables, only=given.only)
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine(), "\n", flush=True)
-    for name in sys.argv[1:] or TABLES:
+    for name in given.parts:
         TABLES[name]()
         print(flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -70,7 +70,7 @@ def _show(data: np.ndarray, share: float, label: str) -> None:
             values = product[chosen] / np.linalg.norm(product[chosen])
             yield chosen
 
-    seconds = best_step({"limit": read, "ours": ours, "by variable": by_variable, "by sample": by_sample})
+    seconds = best_step({"limit": read, "ours": ours, "by variable": by_variable, "by sample": by_sample}, label=label)
     answers = {tuple(sorted(next(islice(loop(), 4, None)))) for loop in (ours, by_variable, by_sample)}
     screening.SMALLEST_DATA = limit
     best = min(seconds["by variable"], seconds["by sample"])

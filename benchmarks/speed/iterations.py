@@ -58,15 +58,15 @@ def _show(data: np.ndarray, share: float, paper: float) -> None:
     size = data.shape[1]
     operator = covariance(data, center=False)
     cardinality = int(share * size)
+    label = f"p = {size}, k = {share:g} p"
     # The shadow is built in the first solve and kept, like the layout of the data; its cost is shown by `screening`.
     # Each makes its runs in a row: BLAS threads spin for tens of milliseconds after NumPy's last product.
-    seconds = best_of({"numpy": lambda: numpy_tpower(data, cardinality)}, repeats=5 if size <= 8000 else 1)
-    ours = best_of({"ours": lambda: sparse_eigenvector(operator, cardinality, **PAPERS_RULE)}, repeats=5)
+    seconds = best_of({"numpy": lambda: numpy_tpower(data, cardinality)}, repeats=5 if size <= 8000 else 1, label=label)
+    ours = best_of({"ours": lambda: sparse_eigenvector(operator, cardinality, **PAPERS_RULE)}, repeats=5, label=label)
     seconds |= ours
     value, support = numpy_tpower(data, cardinality)
     result = sparse_eigenvector(operator, cardinality, **PAPERS_RULE)
     same = "yes" if np.array_equal(support, result.support) else "no"
-    label = f"p = {size}, k = {share:g} p"
     print(
         f"{label:<24}{paper:>9.2f}{seconds['numpy'] * 1e3:>10.1f}{seconds['ours'] * 1e3:>9.1f}"
         f"{seconds['numpy'] / seconds['ours']:>7.1f}  {same}, {result.value / value - 1:+.0e}",

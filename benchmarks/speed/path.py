@@ -22,15 +22,15 @@ def show_path() -> None:
     middle = cardinalities[POINTS // 2]
     print(f"{'path, p = 8000, 10 spikes':<34}{'one solve ms':>13}{'path ms':>9}{'ratio':>7}  lowest to single solves")
     for certify in (True, False):
+        label = f"64 points, {'with' if certify else 'without'} certificates"
         runs = {
             "solve": lambda certify=certify: sparse_eigenvector(operator, middle, certify=certify),
             "path": lambda certify=certify: cardinality_path(operator, cardinalities, certify=certify),
         }
-        seconds = best_of(runs, repeats=1)
+        seconds = best_of(runs, repeats=1, label=label)
         path = {result.cardinality: result.value for result in cardinality_path(operator, cardinalities, certify=False)}
         singles = {k: sparse_eigenvector(operator, k, certify=False).value for k in cardinalities[::16]}
         lowest = min(path[k] / value - 1.0 for k, value in singles.items())
-        label = f"64 points, {'with' if certify else 'without'} certificates"
         print(
             f"{label:<34}{seconds['solve'] * 1e3:>13.0f}{seconds['path'] * 1e3:>9.0f}"
             f"{seconds['path'] / seconds['solve']:>7.1f}  {lowest:+.0e}",

@@ -53,6 +53,7 @@ def _show(name: str, data: np.ndarray, cardinality: int) -> None:
     options: dict[str, Any] = {"start": "max-variance", "polish": None, "certify": False, "max_iterations": 5000}
     plain, screened = covariance(data), covariance(data)
     limit = screening.SMALLEST_DATA
+    label = f"{name}, k = {cardinality}"
 
     def run_plain() -> Any:
         screening.SMALLEST_DATA = 1 << 62
@@ -61,12 +62,12 @@ def _show(name: str, data: np.ndarray, cardinality: int) -> None:
         finally:
             screening.SMALLEST_DATA = limit
 
-    seconds = best_of({"plain": run_plain, "screened": lambda: sparse_eigenvector(screened, cardinality, **options)})
+    runs = {"plain": run_plain, "screened": lambda: sparse_eigenvector(screened, cardinality, **options)}
+    seconds = best_of(runs, label=label)
     shadow = best_of({"shadow": lambda: screening.Screen(plain.variables, plain.screen.norms).shadow}, repeats=2)
     before, after = run_plain(), sparse_eigenvector(screened, cardinality, **options)
     same = "yes" if np.array_equal(before.support, after.support) else "NO"
     read = after.settings["screening"]["share_of_variables_read"]
-    label = f"{name}, k = {cardinality}"
     print(
         f"{label:<26}{seconds['plain'] * 1e3:>10.1f}{seconds['screened'] * 1e3:>13.1f}"
         f"{seconds['plain'] / seconds['screened']:>7.1f}{read:>7.1%}{shadow['shadow'] * 1e3:>11.1f}  {same}",

@@ -39,7 +39,7 @@ def show_startup(repeats: int = 11) -> None:
             ],
         }
         runs = {name: (lambda command=command: _run(command)) for name, command in commands.items()}
-        seconds = best_of(runs, repeats=repeats)
+        seconds = best_of(runs, repeats=repeats, label="fresh interpreter")
     base = seconds["import numpy, scipy.sparse"] - seconds["nothing"]
     print(f"{'start-up':<32}{'ms':>7}  ratio")
     for name in list(commands)[2:5]:

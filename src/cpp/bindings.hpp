@@ -26,6 +26,17 @@ inline void expect(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
 }
 
+// Row starts of compressed rows: from 0 up to at most the stored entries. The columns themselves are checked where
+// the matrix is made (inputs/sparse_parts.py): once, and not in every product.
+template <class I>
+void expect_starts(const Vector<I>& starts, std::size_t stored) {
+    expect(starts.shape(0) >= 1, "row starts are empty");
+    const std::size_t rows = starts.shape(0) - 1;
+    bool ascending = starts.data()[0] >= 0;
+    for (std::size_t i = 0; i < rows; ++i) ascending &= starts.data()[i] <= starts.data()[i + 1];
+    expect(ascending && static_cast<std::size_t>(starts.data()[rows]) <= stored, "row starts do not fit the entries");
+}
+
 // Indices that a kernel is going to follow without a second look.
 inline void expect_below(const Vector<std::int64_t>& positions, std::size_t limit, const char* message) {
     for (std::size_t f = 0; f < positions.shape(0); ++f)

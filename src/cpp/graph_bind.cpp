@@ -20,6 +20,16 @@ void expect_vertices(const Longs& vertices, std::size_t limit) {
     expect_below(vertices, limit, "vertex out of range");
 }
 
+// The rows of these vertices; all rows are looked at only where a kernel walks over all of them anyway.
+void expect_rows(const Longs& starts, const Ints& neighbours, const Longs& vertices) {
+    expect_vertices(vertices, starts.shape(0) - 1);
+    for (std::size_t f = 0; f < vertices.shape(0); ++f) {
+        const std::int64_t begin = starts.data()[vertices.data()[f]], end = starts.data()[vertices.data()[f] + 1];
+        expect(begin >= 0 && begin <= end && end <= static_cast<std::int64_t>(neighbours.shape(0)),
+               "row starts and neighbours do not fit");
+    }
+}
+
 // The graph behind three arrays; a weight array of length 0 means that all weights are 1.
 template <class Weight>
 Rows<Weight> rows_of(const Longs& starts, const Ints& neighbours, const Weight* weights, std::size_t n_weights) {
@@ -44,7 +54,7 @@ void bind_searches(nb::module_& m) {
     m.def("graph_add_rows", [](Longs starts, Ints neighbours, Weights weights, Longs vertices, std::int64_t sign,
                                Output<std::int64_t> product) {
         expect(product.shape(0) + 1 == starts.shape(0), "product has the wrong length");
-        expect_vertices(vertices, product.shape(0));
+        expect_rows(starts, neighbours, vertices);
         const KernelScope kernel;
         with_rows(starts, neighbours, weights, [&](const auto& graph) {
             add_rows(graph, vertices.data(), vertices.shape(0), sign, product.data());
@@ -52,7 +62,7 @@ void bind_searches(nb::module_& m) {
     });
     m.def("graph_signed_weight", [](Longs starts, Ints neighbours, Weights weights, Longs vertices, Longs signs) {
         expect(starts.shape(0) > 0 && vertices.shape(0) == signs.shape(0), "lengths do not match");
-        expect_vertices(vertices, starts.shape(0) - 1);
+        expect_rows(starts, neighbours, vertices);
         const KernelScope kernel;
         return with_rows(starts, neighbours, weights, [&](const auto& graph) {
             return signed_weight(graph, vertices.data(), signs.data(), vertices.shape(0));
@@ -61,6 +71,7 @@ void bind_searches(nb::module_& m) {
     m.def("graph_exchange", [](Longs starts, Ints neighbours, Weights weights, Longs loops, Flags fixed,
                                Output<std::uint8_t> members, Output<std::int64_t> product, std::int64_t patience,
                                std::int64_t max_steps, std::int64_t width, std::uint64_t seed) {
+        expect_starts(starts, neighbours.shape(0));
         const std::size_t size = starts.shape(0) - 1;
         expect(loops.shape(0) == size && fixed.shape(0) == size && members.shape(0) == size &&
                    product.shape(0) == size && width > 0, "lengths do not match");
@@ -79,6 +90,7 @@ void bind_orders(nb::module_& m) {
     using Weights = Vector<Weight>;
     m.def("graph_peel", [](Longs starts, Ints neighbours, Weights weights, Longs loops, Flags fixed,
                            Output<std::int64_t> order, Output<std::int64_t> shares) {
+        expect_starts(starts, neighbours.shape(0));
         const std::size_t size = starts.shape(0) - 1;
         expect(loops.shape(0) == size && fixed.shape(0) == size && order.shape(0) == size && shares.shape(0) == size,
                "lengths do not match");
@@ -89,6 +101,7 @@ void bind_orders(nb::module_& m) {
     });
     m.def("graph_grow", [](Longs starts, Ints neighbours, Weights weights, Longs loops, Longs priority, Longs seeds,
                            Output<std::int64_t> order) {
+        expect_starts(starts, neighbours.shape(0));
         const std::size_t size = starts.shape(0) - 1;
         expect(loops.shape(0) == size && priority.shape(0) == size && order.shape(0) <= size, "lengths do not match");
         expect_vertices(seeds, size);
@@ -99,6 +112,7 @@ void bind_orders(nb::module_& m) {
     });
     m.def("graph_fair_loads", [](Longs starts, Ints neighbours, Weights weights, Longs loops, std::int64_t sweeps,
                                  int bits, Output<std::int64_t> loads) {
+        expect_starts(starts, neighbours.shape(0));
         expect(loops.shape(0) + 1 == starts.shape(0) && loads.shape(0) == loops.shape(0) && bits >= 0 && bits < 62,
                "lengths do not match");
         const KernelScope kernel;
@@ -112,6 +126,7 @@ template <class Weight>
 void bind_structure(nb::module_& m) {
     using Weights = Vector<Weight>;
     m.def("graph_is_symmetric", [](Longs starts, Ints neighbours, Weights weights) {
+        expect_starts(starts, neighbours.shape(0));
         const KernelScope kernel;
         return with_rows(starts, neighbours, weights, [](const auto& graph) { return is_symmetric(graph); });
     });
@@ -119,7 +134,7 @@ void bind_structure(nb::module_& m) {
                                      Output<std::int64_t> out) {
         expect(position.shape(0) + 1 == starts.shape(0) && out.shape(0) == vertices.shape(0) + 1,
                "lengths do not match");
-        expect_vertices(vertices, position.shape(0));
+        expect_rows(starts, neighbours, vertices);
         const KernelScope kernel;
         with_rows(starts, neighbours, weights, [&](const auto& graph) {
             induced_starts(graph, vertices.data(), vertices.shape(0), position.data(), out.data());
@@ -130,11 +145,14 @@ void bind_structure(nb::module_& m) {
                                    Output<Weight> new_weights) {
         expect(position.shape(0) + 1 == starts.shape(0) && new_starts.shape(0) == vertices.shape(0) + 1,
                "lengths do not match");
+        expect(new_starts.data()[0] == 0, "row starts and neighbours do not fit");
+        for (std::size_t i = 0; i < vertices.shape(0); ++i)
+            expect(new_starts.data()[i] <= new_starts.data()[i + 1], "row starts do not ascend");
         expect(new_starts.data()[vertices.shape(0)] == static_cast<std::int64_t>(new_neighbours.shape(0)),
                "the output has the wrong length");
         expect(weights.shape(0) == 0 || new_weights.shape(0) == new_neighbours.shape(0),
                "the output has the wrong length");
-        expect_vertices(vertices, position.shape(0));
+        expect_rows(starts, neighbours, vertices);
         const KernelScope kernel;
         if (weights.shape(0) == 0)
             induced_rows(rows_of<UnitWeight>(starts, neighbours, nullptr, 0), vertices.data(), vertices.shape(0),
@@ -167,7 +185,10 @@ void bind_rest(nb::module_& m) {
         };
         const WebGraphFormat parsed{f[0], f[1], f[2], f[3], static_cast<int>(f[4]),
                                     code(5), code(6), code(7), code(8), code(9)};
-        expect(0 <= first && first <= last && last <= parsed.nodes && position >= 0, "nodes out of range");
+        expect(f[0] >= 0 && f[0] <= INT32_MAX && f[1] >= 0 && f[2] >= 0 && f[3] >= 0 && f[3] <= INT32_MAX &&
+                   f[4] >= 1 && f[4] <= 30, "a number of the format is out of range");
+        expect(0 <= first && first <= last && last <= parsed.nodes, "nodes out of range");
+        expect(position >= 0 && static_cast<std::size_t>(position / 8) <= bytes.shape(0), "position out of range");
         expect(static_cast<std::int64_t>(starts.shape(0)) == parsed.nodes + 1 &&
                    static_cast<std::int64_t>(successors.shape(0)) == parsed.arcs, "the output has the wrong length");
         const KernelScope kernel;

@@ -50,14 +50,22 @@ void bind_sparse(nb::module_& m) {
     m.def("sparse_combine_rows", [](Vector<I> row_starts, Vector<C> columns, Vector<T> values,
                                     Vector<std::int64_t> rows, Vector<T> weights, Output<T> out) {
         expect(rows.shape(0) == weights.shape(0), "rows and weights differ in length");
+        expect(row_starts.shape(0) >= 1 && columns.shape(0) == values.shape(0), "lengths do not match");
         expect_below(rows, row_starts.shape(0) - 1, "row index out of range");
+        for (std::size_t f = 0; f < rows.shape(0); ++f) {
+            const I begin = row_starts.data()[rows.data()[f]], end = row_starts.data()[rows.data()[f] + 1];
+            expect(begin >= 0 && begin <= end && static_cast<std::size_t>(end) <= values.shape(0),
+                   "row starts do not fit the entries");
+        }
         const KernelScope kernel;
         sparse_combine_rows<T, I, C>(row_starts.data(), columns.data(), values.data(), rows.data(), rows.shape(0),
                                      weights.data(), out.data(), out.shape(0));
     });
     m.def("sparse_row_dots",
           [](Vector<I> row_starts, Vector<C> columns, Vector<T> values, Vector<T> vector, Output<T> out) {
-              expect(row_starts.shape(0) == out.shape(0) + 1, "lengths do not match");
+              expect(row_starts.shape(0) == out.shape(0) + 1 && columns.shape(0) == values.shape(0),
+                     "lengths do not match");
+              expect_starts(row_starts, values.shape(0));
               const KernelScope kernel;
               sparse_row_dots<T, I, C>(row_starts.data(), columns.data(), values.data(), out.shape(0), vector.data(),
                                        out.data());

@@ -9,6 +9,8 @@
 namespace sparseigen {
 namespace {
 
+constexpr const char* kNotANode = "a successor is not a node of the graph";
+
 void expect(bool condition, const char* message) {
     if (!condition) throw std::invalid_argument(message);
 }
@@ -96,7 +98,8 @@ void copy_blocks(BitReader& reader, const WebGraphFormat& format, const std::int
     if (n_blocks % 2 == 0) list.insert(list.end(), from + at, from + length);
 }
 
-// Runs of consecutive successors; returns how many successors they hold.
+// Runs of consecutive successors. Every number is held against the graph's size before it is added to another: a
+// stream can say anything up to 2^62.
 void read_intervals(BitReader& reader, const WebGraphFormat& format, std::int64_t node, std::size_t degree,
                     std::vector<std::int64_t>& list) {
     const std::int64_t n_intervals = reader.read(Code::kGamma);
@@ -105,7 +108,8 @@ void read_intervals(BitReader& reader, const WebGraphFormat& format, std::int64_
         const std::int64_t gap = reader.read(Code::kGamma);
         const std::int64_t left = i == 0 ? node + signed_of(gap) : next + 1 + gap;
         const std::int64_t length = reader.read(Code::kGamma) + format.shortest_interval;
-        expect(list.size() + static_cast<std::size_t>(length) <= degree, "a list is longer than its out-degree");
+        expect(length <= static_cast<std::int64_t>(degree - list.size()), "a list is longer than its out-degree");
+        expect(left >= 0 && left <= format.nodes - length, kNotANode);
         for (std::int64_t s = 0; s < length; ++s) list.push_back(left + s);
         next = left + length;
     }
@@ -115,10 +119,11 @@ void read_residuals(BitReader& reader, const WebGraphFormat& format, std::int64_
                     std::vector<std::int64_t>& list) {
     if (list.size() >= degree) return;
     std::int64_t successor = node + signed_of(reader.read(format.residuals));
-    list.push_back(successor);
-    while (list.size() < degree) {
-        successor += reader.read(format.residuals) + 1;
+    while (true) {
+        expect(successor >= 0 && successor < format.nodes, kNotANode);
         list.push_back(successor);
+        if (list.size() == degree) return;
+        successor += reader.read(format.residuals) + 1;
     }
 }
 
@@ -133,10 +138,14 @@ std::int64_t decode_webgraph(const std::uint8_t* bytes, std::size_t n_bytes, std
     for (std::int64_t node = first; node < last; ++node) {
         list.clear();
         const std::int64_t degree = reader.read(format.out_degrees);
+        expect(starts[node] >= 0 && starts[node] <= format.arcs, "row starts do not fit");
         expect(degree <= format.arcs - starts[node], "there are more arcs than the properties say");
         if (degree > 0) {
             const std::int64_t back = format.window > 0 ? reader.read(format.references) : 0;
             expect(back <= std::min(format.window, node), "a reference points before the window");
+            expect(starts[node - back] >= 0 && starts[node - back] <= starts[node - back + (back > 0)] &&
+                       starts[node - back + (back > 0)] <= starts[node],
+                   "row starts do not ascend");
             if (back > 0)
                 copy_blocks(reader, format, successors + starts[node - back],
                             starts[node - back + 1] - starts[node - back], list);
@@ -146,7 +155,7 @@ std::int64_t decode_webgraph(const std::uint8_t* bytes, std::size_t n_bytes, std
                 read_intervals(reader, format, node, wanted, list);
             read_residuals(reader, format, node, wanted, list);
             std::sort(list.begin(), list.end());
-            expect(list.front() >= 0 && list.back() < format.nodes, "a successor is not a node of the graph");
+            expect(std::adjacent_find(list.begin(), list.end()) == list.end(), "a successor is listed twice");
         }
         std::copy(list.begin(), list.end(), successors + starts[node]);
         starts[node + 1] = starts[node] + degree;

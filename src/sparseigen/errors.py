@@ -33,6 +33,10 @@ class NonFiniteError(InputError):
     """The data contain NaN or infinite values, or numbers so large that products overflow."""
 
 
+class RangeError(InputError):
+    """Numbers so large or so small that products of them leave the range of their floating-point type."""
+
+
 class DtypeError(SparseigenError, TypeError):
     """The array's element type cannot be used (object, complex, text, dates)."""
 
@@ -111,12 +115,24 @@ class CheckpointError(InputError):
     """A checkpoint is damaged, or was written for other data or another computation."""
 
 
+class WriteError(SparseigenError, OSError):
+    """A file could not be written (disk full, no permission); what was there before is unchanged."""
+
+
 class MissingDataError(SparseigenError, FileNotFoundError):
     """A data set that does not ship with the package was not found."""
 
 
+class DownloadError(SparseigenError, OSError):
+    """A data set could not be downloaded, or what came is not the published file."""
+
+
 class ConvergenceWarning(UserWarning):
     """A solver stopped at its iteration limit."""
+
+
+class PrecisionWarning(UserWarning):
+    """The numbers as given, or the rounding of sums of them, say less than the caller may think; says what to do."""
 
 
 class SlowLayoutWarning(UserWarning):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates import certify as certify_value
+from sparseigen.certificates.rounding_share import warn_of_rounding
 from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted, one_of
 from sparseigen.exact import EXACT_SOLVER
 from sparseigen.inputs.arguments import (
@@ -128,7 +129,7 @@ def sparse_eigenvector(
     cardinality = check_cardinality(cardinality, problem.size, of=of)
     check_choice(which, ("largest", "smallest"), "which")
     spec = check_solver(method, problem, nonnegative=bool(nonnegative))
-    unit = _unit(problem, which)
+    unit = search_unit(problem, which)
     searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
@@ -165,9 +166,11 @@ def sparse_eigenvector(
     if not certify:
         return result
     try:
-        return replace(result, certificate=request.certificate(outcome))
+        proof = request.certificate(outcome)
     except KeyboardInterrupt:  # the answer is there; only its proof is not
         raise SolveInterrupted(result) from None
+    warn_of_rounding(problem, cardinality, proof)
+    return replace(result, certificate=proof)
 
 
 def sparse_eigenvector_block(
@@ -293,7 +296,7 @@ class _Request:
         }
 
 
-def _unit(operator: Operator, which: str) -> float:
+def search_unit(operator: Operator, which: str) -> float:
     """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
 
     Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the

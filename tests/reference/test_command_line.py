@@ -154,12 +154,16 @@ def test_reproduce_and_bench(real_data: Path) -> None:
     root = Path(__file__).parents[2]
     if not (root / "benchmarks").is_dir():
         pytest.fail("the tests of the source tree need its benchmarks folder")
-    for arguments, shown in ((["reproduce", "T4"], "topdiam"), (["bench", "pca", "T3"], "variance")):
+    for arguments, shown in ((["reproduce", "T4"], "T4.PC1.topdiam"), (["reproduce", "--list"], "T3.spca.share")):
         command = [sys.executable, "-m", "sparseigen", *arguments]
         result = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=300)
         assert result.returncode == 0, result.stderr
         assert shown in result.stdout
         assert len(result.stdout.splitlines()) > 3
+    command = [sys.executable, "-m", "sparseigen", "reproduce", "T99"]
+    refused = subprocess.run(command, capture_output=True, text=True, cwd=root, timeout=300)
+    assert refused.returncode == 2
+    assert "'T99' names no table and no row" in refused.stderr
 
 
 def test_doctor_and_demo(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import os
 import sys
 
 import pytest
+
 from fuzzing.children import watched
 from fuzzing.concurrent_work import SCENARIOS
-
 from sparseigen import kernels
 
 pytestmark = pytest.mark.skipif(

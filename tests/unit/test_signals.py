@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from fuzzing.signals import interrupt
 
 import sparseigen as se
+from fuzzing.signals import interrupt
 from sparseigen import kernels
 
 pytestmark = pytest.mark.skipif(

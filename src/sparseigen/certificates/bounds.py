@@ -8,6 +8,7 @@ import numpy as np
 
 from sparseigen.certificates.portfolio import EFFORTS, certify
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.rounding_share import warn_of_rounding
 from sparseigen.errors import UnsupportedOperatorError
 from sparseigen.inputs.arguments import check_cardinality, check_choice
 from sparseigen.operators import as_operator
@@ -72,4 +73,5 @@ def upper_bound(A: Any, cardinality: int, *, effort: str = "default") -> Certifi
             "Use effort='default', or a matrix with smaller entries."
         )
         raise UnsupportedOperatorError(message)
+    warn_of_rounding(operator, cardinality, certificate)
     return certificate

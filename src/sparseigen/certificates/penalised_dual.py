@@ -34,6 +34,8 @@ MOST_WORK = 2.5e9
 """Operations `default` may spend on the ascent, whatever k is."""
 SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
+LARGEST_POINT = 2.0**200
+"""Dual points beyond this prove nothing for a matrix with entries of size about one."""
 MOST_STEPS = 400
 GOLDEN = 0.6180339887498949
 NEIGHBOURS_FROM = 100
@@ -49,7 +51,9 @@ EXACT, NEARLY_EXACT = 1e-8, 2e-4
 
 
 def dual_value(factor: Factor, points: Numbers, cardinality: int, *, hopeless_above: float = np.inf) -> float:
-    """The proven bound that the dual points give, rounding included."""
+    """The proven bound that the dual points give, rounding included; infinite where squares of them overflow."""
+    if not float(np.abs(points).max()) < LARGEST_POINT:
+        return np.inf
     total = sum_of_largest(remainders(factor, points), cardinality)
     penalty = total * (1.0 + 2.0 * gamma(cardinality)) + factor.rest + gram_slack(points)
     top = largest_eigenvalue_bound(summed(points, points), hopeless_above=hopeless_above - penalty)
@@ -58,6 +62,8 @@ def dual_value(factor: Factor, points: Numbers, cardinality: int, *, hopeless_ab
 
 def dual_values(factor: Factor, points: Numbers) -> Numbers:
     """The same for every cardinality 1..p at once: the points do not depend on k, only the number of terms does."""
+    if not float(np.abs(points).max()) < LARGEST_POINT:
+        return np.full(len(points), np.inf)
     totals = np.cumsum(np.sort(remainders(factor, points))[::-1])
     penalties = totals * (1.0 + 2.0 * gamma(len(totals))) + factor.rest + gram_slack(points)
     return (largest_eigenvalue_bound(summed(points, points)) + penalties) * (1.0 + 8.0 * UNIT)
@@ -159,6 +165,8 @@ def _best_penalty(
     def at(position: float) -> tuple[float, Numbers]:
         penalty = low + position * width
         points = support_points(rows, direction, penalty)
+        if not float(np.abs(points).max()) < LARGEST_POINT:
+            return np.inf, points
         return float(np.linalg.eigvalsh(points.T @ points)[-1]) + cardinality * penalty, points
 
     left, right = 0.0, 1.0
@@ -207,7 +215,10 @@ def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) 
         weights = np.exp(values)
         weights /= weights.sum()
         rotated = rows @ basis
-        points, members = _dual_points(rotated, weights, penalty, roots)
+        with np.errstate(all="ignore"):
+            points, members = _dual_points(rotated, weights, penalty, roots)
+        if not float(np.abs(points).max()) < LARGEST_POINT:
+            return  # rows of very different size: this step proves nothing, nor would later ones
         gradient = points.T @ points
         top = max(float(np.linalg.eigvalsh(gradient)[-1]), TINY)
         relaxed = float(roots.sum()) + cardinality * penalty

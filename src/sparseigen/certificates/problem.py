@@ -55,7 +55,9 @@ class BoundProblem:
     def __post_init__(self) -> None:
         self.columns_left = self.operator.affordable_columns()
         self.dense = self._formed()
-        largest = float(np.abs(self.operator.diagonal()).max())
+        self._own_errors = self.operator.entry_errors()
+        # Where a deflation left nothing but rounding, its errors are larger than the entries.
+        largest = max(float(np.abs(self.operator.diagonal()).max()), float(self._own_errors.max()))
         if self.dense is not None:
             largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
         elif self.columns_left < self.size:
@@ -80,7 +82,7 @@ class BoundProblem:
     @computed_once
     def entry_errors(self) -> Numbers:
         """The operator's own, scaled."""
-        return np.ldexp(self.operator.entry_errors(), -self.exponent)
+        return np.ldexp(self._own_errors, -self.exponent)
 
     @computed_once
     def negative_part(self) -> float:
@@ -145,15 +147,18 @@ class BoundProblem:
         """The operator, or a scaled one where its entries are so large or small that squares leave the range."""
         if abs(self.exponent) < LARGEST_EXPONENT:
             return self.operator
-        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, -self.exponent)))
+        power = min(-self.exponent, 1000)  # the reciprocal of a denormal number is none
+        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, power)))
 
     def scaled(self, value: float) -> float:
         """A number of the caller's matrix, scaled like the entries (for comparisons only)."""
-        return float(np.ldexp(value, -self.exponent))
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(value, -self.exponent))
 
     def unscaled(self, bound: float) -> float:
         """An upper bound for the scaled matrix as one for the caller's matrix."""
-        value = float(np.ldexp(bound, self.exponent))
+        with np.errstate(over="ignore"):
+            value = float(np.ldexp(bound, self.exponent))
         return value if np.isinf(value) else float(np.nextafter(value, np.inf))
 
     @property

@@ -80,4 +80,5 @@ def _floored(weights: Numbers) -> Numbers:
     largest = float(weights.max())
     if not largest > 0.0:
         return np.ones(len(weights))
-    return np.maximum(weights / largest, FLOOR)
+    with np.errstate(over="ignore"):  # negative ones, which the floor replaces
+        return np.maximum(weights / largest, FLOOR)

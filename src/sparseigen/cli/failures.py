@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from sparseigen.errors import MissingDependencyError, OptionError, SparseigenError
+from sparseigen.errors import MissingDependencyError, OptionError, SparseigenError, WriteError
 
 FAILED, BAD_USAGE, BAD_DATA, STOPPED_EARLY, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -19,6 +19,9 @@ AS_OPTIONS = {
     "('drop_text')": "(--drop-text; --label NAME uses one to colour scores)",
     "('array')": "(--array NAME)",
     "('weight')": "(--weight NAME)",
+    "('base_url')": "(--base-url URL)",
+    "('to')": "(--to DIR)",
+    "('replace')": "(--replace)",
     "(missing='mean')": "(--missing mean)",
     "missing='mean' and missing='drop'": "--missing",
     "(for example with sklearn.impute.SimpleImputer)": "(--missing mean, or --missing drop)",
@@ -51,7 +54,7 @@ def _told(error: BaseException) -> tuple[int, str]:
     sentence = re.sub(r"cardinalities\[\d+\]=", "cardinality=", str(error))
     for advice, option in AS_OPTIONS.items():
         sentence = sentence.replace(advice, option)
-    if isinstance(error, (OptionError, MissingDependencyError)):
+    if isinstance(error, (OptionError, MissingDependencyError, WriteError)):
         return BAD_USAGE, sentence
     if isinstance(error, SparseigenError):
         return BAD_DATA, sentence

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from sparseigen.cli.failures import bad_usage, one_line
 from sparseigen.cli.options import Output
+from sparseigen.inputs.writing import as_bytes, check_target, write_folder
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""A cell of text that begins like this is run as a formula by spreadsheet programs."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
+           "\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")  # fmt: skip
+"""A cell of text that begins like this, blanks aside, is run as a formula by spreadsheet programs."""
 
 
 def version() -> str:
@@ -45,6 +47,7 @@ def check_output(output: Output) -> None:
         if output.report.is_dir():
             message = f"--report {output.report} is a folder; give a file, for example {output.report}/page.html."
             raise bad_usage(message)
+        check_target(output.report)
         from sparseigen.inputs.optional import require
 
         for package in ("jinja2", "plotly"):
@@ -83,6 +86,9 @@ def _plain(value: Any) -> Any:
 def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     r"""CSV; text that a spreadsheet would run as a formula gets an apostrophe in front.
 
+    So does text that begins with apostrophes and would be one without them: whoever takes one apostrophe away from
+    every such cell has the text as it was. Numbers are left alone.
+
     Examples
     --------
     >>> as_csv(["name", "value"], [["=1+1", 0.5], ["-x", -2.0]])
@@ -103,41 +109,7 @@ def _guarded(cell: Any) -> Any:
         cell = cell.item()
     if not isinstance(cell, str):
         return "" if cell is None else cell
-    return f"'{cell}" if cell.startswith(FORMULA) else cell
-
-
-def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Put files into a folder, all of them or none.
-
-    A new folder is filled under another name and renamed. In one that exists every file is written under another name
-    first; a link in the place of a file is replaced, never followed.
-    """
-    import secrets
-    import shutil
-
-    for name in files:
-        if Path(name).name != name or name in ("", ".", ".."):
-            message = f"{name!r} cannot be a file name inside {folder}."
-            raise bad_usage(message)
-    token = secrets.token_hex(4)
-    partial = folder.absolute().with_name(f".{folder.absolute().name}.{token}.partial")
-    existing = folder.is_dir()
-    if existing:
-        partial = folder / f".{token}.partial"
-    partial.mkdir()
-    try:
-        for name, text in files.items():
-            with (partial / name).open("x", encoding="utf-8", newline="") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-        if not existing:
-            partial.rename(folder)
-            return
-        for name in files:
-            os.replace(partial / name, folder / name)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    return f"'{cell}" if cell.lstrip("' ").startswith(FORMULA) else cell
 
 
 def emit(output: Output, *, table: str, answer: Any, rows: tuple[Sequence[str], Iterable[Sequence[Any]]]) -> None:
@@ -153,10 +125,11 @@ def emit(output: Output, *, table: str, answer: Any, rows: tuple[Sequence[str], 
 
 
 def save(output: Output, command: str, facts: Mapping[str, Any], answer: Any, files: Mapping[str, str]) -> None:
-    """The folder of --out: the files and result.json."""
+    """The folder of --out: the files and, last, result.json with their hashes: files of another run do not fit it."""
     if output.out is None:
         return
-    document = {"sparseigen": version(), "command": command, "input": facts, "answer": answer}
+    digests = {name: hashlib.sha256(as_bytes(text)).hexdigest() for name, text in files.items()}
+    document = {"sparseigen": version(), "command": command, "input": facts, "answer": answer, "files": digests}
     write_folder(output.out, {**files, "result.json": as_json(document) + "\n"})
     note(output, f"wrote {output.out}: {', '.join([*files, 'result.json'])}")
 

@@ -24,9 +24,10 @@ from sparseigen.inputs.arguments import (
 from sparseigen.inputs.memory import check_room
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
+from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.results.path import SparsePath
-from sparseigen.solve import sparse_eigenvector, spreading
+from sparseigen.solve import search_unit, sparse_eigenvector, spreading
 from sparseigen.solvers import SolverOptions, check_definite, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.path_greedy import greedy_path
@@ -96,15 +97,19 @@ def cardinality_path(
     wanted = _check_cardinalities(cardinalities, problem.size, of="variables" if allowed is None else "candidates")
     spec = check_solver(method, problem, nonnegative=check_flag(nonnegative, "nonnegative"))
     check_definite(method, problem)
+    unit = search_unit(problem, "largest")
     request = PathRequest(
         problem,
+        unit,
         wanted,
         method,
         nonnegative,
         SolverOptions(
             max_iterations=check_count(max_iterations, "max_iterations"),
             rng=check_rng(rng),
-            progress=Progress(problem.size, spreading(on_iteration, allowed, operator.size)),
+            progress=Progress(
+                problem.size, spreading(on_iteration, allowed, operator.size), lambda value: value / unit
+            ),
             extra=check_method_options(method_options, spec.parameters, method),
         ),
     )
@@ -156,21 +161,37 @@ class PathRequest:
     """One call of `cardinality_path`, checked."""
 
     problem: Operator
+    unit: float
+    """What the matrix is multiplied with for a search of its own; 1 but for extreme scales."""
     cardinalities: list[int]
     method: str
     nonnegative: bool
     options: SolverOptions
 
+    @property
+    def searched(self) -> Operator:
+        """The matrix times the unit."""
+        return self.problem if self.unit == 1.0 else ShiftedOperator(self.problem, sign=self.unit)
+
+    def in_callers_units(self, points: Iterable[Point]) -> list[Point]:
+        """The points with the values of the matrix itself."""
+        return [(vector, value / self.unit) for vector, value in points]
+
 
 def _warm(request: PathRequest) -> list[Point]:
-    return warm_path(request.problem, request.cardinalities, request.options)
+    try:
+        return request.in_callers_units(warm_path(request.searched, request.cardinalities, request.options))
+    except SolveInterrupted as stop:
+        reached: dict[int, Point] = stop.result  # type: ignore[assignment]  # warm_path's own
+        points = request.in_callers_units(reached.values())
+        raise SolveInterrupted(dict(zip(reached, points, strict=True))) from None
 
 
 def _greedy(request: PathRequest) -> list[Point]:
     wanted = set(request.cardinalities)
     greedy = request.options.extra.get("greedy", "approximate")
-    path = greedy_path(request.problem, request.cardinalities[-1], greedy=greedy)
-    return [point for point in path if len(point[0].indices) in wanted]
+    path = greedy_path(request.searched, request.cardinalities[-1], greedy=greedy)
+    return request.in_callers_units(point for point in path if len(point[0].indices) in wanted)
 
 
 def _one_by_one(request: PathRequest) -> list[Point]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.certificates import certify
+from sparseigen.certificates.rounding_share import warn_of_rounding
 from sparseigen.errors import OptionError, SolveInterrupted
 from sparseigen.exact.method import branch_and_bound
 from sparseigen.inputs.arguments import check_cardinality, check_start_vector, check_tolerance
@@ -77,7 +78,10 @@ def solve_exact(
     except SolveInterrupted as stop:
         outcome = stop.result  # type: ignore[assignment]  # branch_and_bound's own, a SolverOutcome
         raise SolveInterrupted(_result(operator, cardinality, outcome, extra, began)) from None
-    return _result(operator, cardinality, outcome, extra, began)
+    result = _result(operator, cardinality, outcome, extra, began)
+    if result.certificate is not None:
+        warn_of_rounding(operator, cardinality, result.certificate)
+    return result
 
 
 def _result(

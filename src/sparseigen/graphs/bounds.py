@@ -6,7 +6,9 @@ vertices, for i < count, and one row in WEIGHT_BOUNDS.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,7 +17,9 @@ from sparseigen.kernels.graph import Integers
 from sparseigen.results import Certificate
 
 ROUNDED_TOLERANCE = 1e-12
-"""Relative gap called optimal when weights had to be rounded; exact graphs need a gap of 0."""
+"""Relative gap called optimal when weights had to be rounded; exact graphs need a gap of 0 in whole numbers."""
+LAST_PLACE = 2.0**-52
+"""How far apart the two ends are, at most, when both are the same density rounded outwards."""
 
 
 def pair_bound(facts: GraphFacts, count: int) -> Integers:
@@ -72,13 +76,20 @@ class UpperBounds:
         """The bracket on the density pi'W pi / k of the best k vertices."""
         bound = max(int(self.values[count - 1]), value)
         method = self.names[int(self.which[count - 1])]
-        unit = self.graph.unit
-        if self.graph.exact:
-            return Certificate(unit * value / count, unit * bound / count, method, tolerance=0.0)
-        # Every weight was rounded up by less than a unit, so the set weighs at least k^2 units less than computed.
-        lower = np.nextafter(unit * max(0, value - count * count) / count, 0.0)
-        upper = np.nextafter(unit * bound / count, np.inf)
-        return Certificate(float(lower), float(upper), method, tolerance=ROUNDED_TOLERANCE)
+        unit = Fraction(self.graph.unit)
+        # None of the k^2 entries was rounded up by more than `rounding` (0 for exact graphs).
+        least = max(Fraction(0), unit * value - count * count * Fraction(self.graph.rounding)) / count
+        lower, upper = rounded_down(least), -rounded_down(-unit * bound / count)
+        if not self.graph.exact:
+            return Certificate(lower, upper, method, tolerance=ROUNDED_TOLERANCE)
+        # A third has no exact float: both ends are then a unit in the last place apart, and equal as whole numbers.
+        return Certificate(lower, upper, method, tolerance=LAST_PLACE if value == bound else 0.0)
+
+
+def rounded_down(number: Fraction) -> float:
+    """The largest float that is not above the number."""
+    nearest = float(number)
+    return nearest if nearest <= number else math.nextafter(nearest, -math.inf)
 
 
 def _largest(values: Integers, count: int) -> Integers:

@@ -115,7 +115,9 @@ class ClusterTask:
         rows, loops = home.graph.rows, home.graph.loops // common
         if common > 1:
             rows = Rows(rows.starts, rows.neighbours, np.zeros(0, dtype=np.int32))
-        graph = IntegerGraph(rows, loops, self.unit.unit * common, self.unit.exact)
+        # Averages of two rounded weights stand in halves of the unit they were rounded to.
+        rounding = 0.0 if self.unit.exact else 2.0 * self.unit.unit
+        graph = IntegerGraph(rows, loops, self.unit.unit * common, self.unit.exact, rounding=rounding)
         outside = Outside(
             degrees=home.degrees // common,
             loads=home.loads // common,

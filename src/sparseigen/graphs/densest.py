@@ -16,7 +16,7 @@ from sparseigen.graphs.cluster_task import ClusterTask
 from sparseigen.graphs.facts import FAST_SWEEPS, SWEEPS, GraphFacts
 from sparseigen.graphs.files import read_file, read_graph
 from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Problem
-from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph
+from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph, weight_within
 from sparseigen.graphs.outcome import subgraph_result
 from sparseigen.graphs.search import POLISHES
 from sparseigen.inputs.arguments import check_cardinality, check_choice, check_count, check_rng
@@ -307,6 +307,7 @@ class _Task:
             members=vertices,
             n_vertices=self.whole.size,
             unit=graph.unit,
+            weight=None if graph.exact else weight_within(self.source, vertices, self.notes),
             loops=int(graph.loops[outcome.vertices].sum()),
             settings=self.settings,
             notes=self.notes,

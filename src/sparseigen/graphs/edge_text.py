@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 from sparseigen.errors import GraphFileError
 from sparseigen.inputs.graphs import FRAME_COLUMNS, Graph, graph_from_edges
 
+LONGEST_LINE = 1 << 20
 PEEK = 1 << 20
 """Bytes in which the first two lines that are not comments must lie."""
 
@@ -57,7 +59,7 @@ def _first_lines(path: Path) -> list[str]:
     try:
         with _open_bytes(path) as file:
             text = file.read(PEEK).decode("utf-8-sig", "replace")
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         message = f"{path}: {error}. The file is damaged; download it again."
         raise GraphFileError(message) from error
     lines = (line for line in text.splitlines() if line.strip() and line.lstrip()[0] not in "#%")
@@ -147,7 +149,10 @@ def _number(cell: str, path: Path, line: int) -> float:
 def _edges(path: Path, layout: EdgeLayout) -> Iterator[tuple[int, list[str]]]:
     headed = layout.names is not None
     with _open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), ""), 1):
+            if len(line) == LONGEST_LINE:
+                message = f"{path}, line {number} is longer than {LONGEST_LINE} characters; an edge has few."
+                raise GraphFileError(message)
             if not line.strip() or line.lstrip()[0] in "#%":
                 continue
             if headed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,21 +13,32 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.errors import GraphFileError, InputError, OptionError, one_of
+from sparseigen.errors import GraphFileError, OptionError, one_of
 from sparseigen.graphs.cluster import HOME_ARCS, ClusterGraph
 from sparseigen.graphs.edge_text import EdgeLayout, edge_layout, read_labelled
 from sparseigen.graphs.webgraph import OnProgress, read_webgraph
 from sparseigen.inputs.arguments import check_count
-from sparseigen.inputs.binary_tables import check_archive
 from sparseigen.inputs.cluster import Cluster
 from sparseigen.inputs.columns import damaged
 from sparseigen.inputs.edge_partitions import edge_partitions, is_partitioned
-from sparseigen.inputs.graphs import Graph, as_path, check_graph, graph_from_edges, graph_from_matrix
+from sparseigen.inputs.graphs import (
+    Graph,
+    as_path,
+    check_graph,
+    check_vertex_numbers,
+    graph_from_edges,
+    graph_from_matrix,
+)
+from sparseigen.inputs.matrix_market import read_matrix
 from sparseigen.inputs.memory import check_fits
+from sparseigen.inputs.npy_format import read_archive
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.sparse_parts import from_saved
 
 BLOCK = 1 << 24
 """Bytes of text parsed at a time."""
+LONGEST_LINE = 1 << 26
+MOST_VERTICES = 2**31 - 1
 VERTEX_BYTES = 64
 """Bytes that a vertex costs a search at least, for refusing graphs that cannot fit."""
 
@@ -135,8 +147,8 @@ def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | No
 
 
 def _read_text(path: Path, on_progress: OnProgress | None, weight: str | None = None) -> Graph:
-    layout = edge_layout(path, weight)
     with damaged(path.name, "an edge list", GraphFileError):
+        layout = edge_layout(path, weight)
         if layout is not None and layout.labelled:
             return read_labelled(path, layout)
         return _read_numbers(path, on_progress, layout)
@@ -168,10 +180,11 @@ def _read_numbers(path: Path, on_progress: OnProgress | None, layout: EdgeLayout
 
 def _compact(numbers: NDArray[np.float64], path: Path) -> NDArray[Any]:
     """Vertex numbers of a block in four bytes each where they fit."""
-    if bool((numbers != np.floor(numbers)).any()):
-        wrong = float(numbers[numbers != np.floor(numbers)][0])
-        message = f"{path}: {wrong} is not a vertex number; the first two columns must be whole numbers."
+    whole = np.isfinite(numbers) & (numbers == np.floor(numbers))
+    if not whole.all():
+        message = f"{path}: {float(numbers[~whole][0])} is not a vertex number; the first two columns must be whole."
         raise GraphFileError(message)
+    check_vertex_numbers(numbers, str(path))
     return numbers.astype(np.int32 if float(np.abs(numbers).max()) < 2.0**31 else np.int64)
 
 
@@ -184,13 +197,16 @@ def _parsed_blocks(
         columns = [*layout.ends, *([] if layout.weight is None else [layout.weight])]
     total = path.stat().st_size
     with path.open("rb") as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if path.suffix == ".gz" else raw
+        stream: Any = gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw
         rest, number = b"", 0
         while True:
             text = _next_text(stream, path)
             lines = rest + text
             cut = len(lines) if not text else lines.rfind(b"\n") + 1
             rest = lines[cut:]
+            if len(rest) > LONGEST_LINE:
+                message = f"{path}, block {number}: a line of more than {LONGEST_LINE} bytes is no edge."
+                raise GraphFileError(message)
             headed = number == 0 and layout is not None and layout.names is not None
             yield _parse(lines[:cut], path, number, columns, headed=headed)
             number += 1
@@ -203,7 +219,7 @@ def _parsed_blocks(
 def _next_text(stream: BinaryIO, path: Path) -> bytes:
     try:
         return stream.read(BLOCK)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         message = f"{path}: {error}. The file is damaged; download it again."
         raise GraphFileError(message) from error
 
@@ -235,51 +251,54 @@ def _parse(
 
 
 def _read_matrix_market(path: Path, on_progress: OnProgress | None) -> Graph:
-    import scipy.io
-
-    try:
-        rows, columns, entries, *_ = scipy.io.mminfo(path)
-        check_fits(VERTEX_BYTES * max(int(rows), int(columns)) + 16 * int(entries), path.name)
-        matrix = scipy.io.mmread(path, spmatrix=False)
-    except InputError:
-        raise
-    except ValueError as error:
-        message = f"{path}: {error}. Check that it is a Matrix Market coordinate file."
-        raise GraphFileError(message) from error
-    graph = graph_from_matrix(sp.csr_array(matrix))
+    matrix = read_matrix(path, column_bytes=VERTEX_BYTES, on_progress=on_progress)
+    graph = graph_from_matrix(matrix if sp.issparse(matrix) else sp.csr_array(matrix))
     graph.notes["format"] = "matrix market"
     return graph
 
 
 def _read_npz(path: Path, on_progress: OnProgress | None) -> Graph:
-    check_archive(path)
-    with np.load(path, allow_pickle=False) as archive:
-        names = set(archive.files)
-        if {"src", "dst"} <= names:
-            return _from_arrays(archive, names)
-    if not {"format", "shape"} <= names:
-        message = f"{path}: holds {sorted(names)}; needed: src and dst, or a matrix saved by scipy.sparse.save_npz."
+    arrays = read_archive(path)
+    if {"src", "dst"} <= set(arrays):
+        return _from_arrays(path.name, arrays)
+    if not {"format", "shape"} <= set(arrays):
+        message = f"{path}: holds {sorted(arrays)}; needed: src and dst, or a matrix saved by scipy.sparse.save_npz."
         raise GraphFileError(message)
-    return graph_from_matrix(sp.load_npz(path))
+    return graph_from_matrix(from_saved(arrays, path.name))
 
 
-def _from_arrays(archive: Any, names: set[str]) -> Graph:
-    source, target = archive["src"].astype(np.int32), archive["dst"].astype(np.int32)
-    size = int(archive["num_nodes"]) if "num_nodes" in names else int(max(source.max(), target.max())) + 1
-    check_fits(VERTEX_BYTES * size, f"a graph of {size} vertices")
-    weight = archive["weight"] if "weight" in names else np.ones(len(source), dtype=np.int8)
-    graph = graph_from_matrix(sp.coo_array((weight, (source, target)), shape=(size, size)).tocsr())
+def _from_arrays(name: str, arrays: dict[str, NDArray[Any]]) -> Graph:
+    source, target = arrays["src"], arrays["dst"]
+    weight = arrays["weight"] if "weight" in arrays else np.ones(source.shape, dtype=np.int8)
+    given = arrays.get("num_nodes")
+    whole = [column for column in (source, target, given) if column is not None]
+    if any(column.dtype.kind not in "iu" for column in whole) or (given is not None and given.size != 1):
+        message = f"{name}: src, dst and num_nodes must be whole numbers, num_nodes a single one."
+        raise GraphFileError(message)
+    if source.ndim != 1 or not source.shape == target.shape == weight.shape or source.size == 0:
+        message = f"{name}: src, dst and weight have the shapes {source.shape}, {target.shape}, {weight.shape}."
+        raise GraphFileError(message + " They must be one-dimensional, equally long and not empty.")
+    high = max(int(source.max()), int(target.max()))
+    size = high + 1 if given is None else int(given.reshape(-1)[0])
+    if min(int(source.min()), int(target.min())) < 0 or high >= min(size, MOST_VERTICES):
+        message = f"{name}: src and dst must lie in 0..num_nodes-1 (num_nodes={size}, at most {MOST_VERTICES})."
+        raise GraphFileError(message)
+    check_fits(VERTEX_BYTES * size, f"{name}: a graph of {size} vertices")
+    ends = (source.astype(np.int32), target.astype(np.int32))
+    graph = graph_from_matrix(sp.coo_array((weight, ends), shape=(size, size)))
     graph.notes["format"] = "npz"
     return graph
 
 
 def _read_parquet(path: Path, on_progress: OnProgress | None) -> Graph:
-    table = require("pyarrow.parquet", purpose="a parquet file").read_table(path)
-    return check_graph(table)
+    with require("pyarrow.parquet", purpose="a parquet file").ParquetFile(path) as file:
+        check_fits(16 * file.metadata.num_rows * file.metadata.num_columns, path.name)
+        return check_graph(file.read())
 
 
 def _read_arrow(path: Path, on_progress: OnProgress | None) -> Graph:
     table = require("pyarrow.feather", purpose="an Arrow file").read_table(path)
+    table.validate(full=True)  # what a damaged table points at may lie outside of it
     return check_graph(table)
 
 

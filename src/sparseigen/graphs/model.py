@@ -8,12 +8,13 @@ sum, so that a bound proved for the rounded graph holds for the caller's.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.errors import NonFiniteError
 from sparseigen.inputs.graphs import Graph
 from sparseigen.inputs.memory import check_room
 from sparseigen.kernels import graph as graph_kernels
@@ -26,6 +27,8 @@ TREATMENTS = {
     "either": "directed, either: max(W, W')",
     "outgoing": "directed, averaged: (W + W')/2; greedy choices by outgoing weight",
 }
+AS_SUMS = ("symmetric", "directed, averaged")
+"""How treatments begin that leave pi'W pi as the weights were given."""
 SELF_LOOPS = ("drop", "keep")
 
 ROOM = 56
@@ -34,6 +37,7 @@ ROOM = 56
 WORK_BYTES_A_VERTEX, WORK_BYTES_AN_ARC = 64, 32
 """What a search takes besides the caller's matrix: both directions of every arc, orders, loads."""
 
+SMALLEST_EXPONENT = -1073
 FINEST_EXACT = 10
 """Weights that are multiples of 2^-FINEST_EXACT are represented exactly."""
 
@@ -48,6 +52,8 @@ class IntegerGraph:
     exact: bool
     outgoing: Integers | None = None
     """Row sums of W where `rows` are those of a directed graph's transpose (see `outgoing_graph`)."""
+    rounding: float = 0.0
+    """The weight by which an entry of W may have been rounded up, where the graph is not exact."""
 
     @property
     def size(self) -> int:
@@ -85,7 +91,7 @@ class IntegerGraph:
         """The subgraph on these vertices (ascending)."""
         rows = graph_kernels.induced(self.rows, vertices)
         if self.outgoing is None:
-            return IntegerGraph(rows, self.loops[vertices], self.unit, self.exact)
+            return replace(self, rows=rows, loops=self.loops[vertices])
         entering = np.bincount(rows.neighbours, weights=rows.all_weights(), minlength=rows.size).astype(np.int64)
         return IntegerGraph(rows, self.loops[vertices], self.unit, self.exact, entering + self.loops[vertices])
 
@@ -100,6 +106,7 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
     what = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
     check_room(WORK_BYTES_A_VERTEX * matrix.shape[0] + WORK_BYTES_AN_ARC * matrix.nnz, what, "take a part of the graph")
     numbers, unit, exact = _whole_numbers(matrix.data)
+    rounding = 0.0 if exact else unit  # also after halving and reducing: it is a weight, not a number of units
     rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), numbers)
     notes: dict[str, Any] = dict(graph.notes) | {"treatment": "symmetric as given"}
     if not graph_kernels.is_symmetric(rows):
@@ -110,7 +117,20 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
     if self_loops == "drop":
         loops = np.zeros(rows.size, dtype=np.int64)
     rows, loops, unit = _reduced(rows, loops, unit)
-    return IntegerGraph(rows, loops, unit, exact), notes
+    return IntegerGraph(rows, loops, unit, exact, rounding=rounding), notes
+
+
+def weight_within(graph: Graph, vertices: Integers, notes: dict[str, Any]) -> float:
+    """Pi'W pi of some vertices from the weights as they were given, rounded once.
+
+    For graphs that are not exact: among weights of very different sizes, the small ones are lost in whole numbers.
+    """
+    inside = graph.matrix[vertices][:, vertices].tocsr()
+    if not notes["treatment"].startswith(AS_SUMS):
+        inside = inside.maximum(inside.T).tocsr()
+    if notes["self_loops"].endswith("dropped"):
+        inside.setdiag(0)
+    return math.fsum(inside.data.tolist())
 
 
 def outgoing_graph(graph: Graph, *, self_loops: str) -> IntegerGraph:
@@ -157,7 +177,8 @@ def weight_facts(values: NDArray[Any]) -> WeightFacts:
         return WeightFacts(0, 1, 1, 0.0, True, 0)
     integers = values.dtype.kind in "iub"
     low, high = values.min(), values.max()
-    total = float(values.sum(dtype=np.float64))
+    with np.errstate(over="ignore"):
+        total = float(values.sum(dtype=np.float64))
     return WeightFacts(
         values.size,
         int(low) if integers else float(low),
@@ -191,7 +212,11 @@ def unit_of(facts: WeightFacts) -> WeightUnit:
         return WeightUnit(1.0, exact=True)
     if facts.halvings is not None and facts.total * 2.0**facts.halvings < 2.0**52:
         return WeightUnit(2.0**-facts.halvings, exact=True)
-    return WeightUnit(2.0 ** (math.frexp(facts.total)[1] - ROOM), exact=False)
+    if not math.isfinite(facts.total):
+        msg = "edge weights so large that their sum overflows; divide them all by a constant first."
+        raise NonFiniteError(msg)
+    # Half of it must still be a number.
+    return WeightUnit(math.ldexp(1.0, max(math.frexp(facts.total)[1] - ROOM, SMALLEST_EXPONENT)), exact=False)
 
 
 def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
@@ -200,17 +225,22 @@ def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
         return np.zeros(0, dtype=np.int32)
     if unit.exact:
         return _narrow(values if unit.unit == 1.0 else values / unit.unit)
+    if values.dtype.kind in "iub":  # beyond 2^53 a float would round them, perhaps down
+        wide = values.astype(object if values.dtype == np.uint64 else np.int64)
+        whole = -(-wide // int(unit.unit)) if unit.unit >= 1.0 else wide * int(1.0 / unit.unit)
+        return np.asarray(whole, dtype=np.int64)
     return np.ceil(values.astype(np.float64) / unit.unit).astype(np.int64)
 
 
 def _halvings(values: NDArray[Any]) -> int | None:
-    few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
-    if not np.array_equal(few, np.floor(few)):
-        return None
-    for halvings in range(FINEST_EXACT + 1):
-        scaled = values * 2.0**halvings
-        if np.array_equal(scaled, np.floor(scaled)):
-            return halvings
+    with np.errstate(over="ignore"):
+        few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
+        if not np.array_equal(few, np.floor(few)):
+            return None
+        for halvings in range(FINEST_EXACT + 1):
+            scaled = values * 2.0**halvings
+            if np.array_equal(scaled, np.floor(scaled)):
+                return halvings
     return None
 
 

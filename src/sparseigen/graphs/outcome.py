@@ -23,11 +23,15 @@ def subgraph_result(
     settings: dict[str, Any],
     notes: dict[str, Any],
     seconds: float,
+    weight: float | None = None,
 ) -> DenseSubgraphResult:
-    """The result without its certificate; ``loops`` is the weight of the set's loops in units."""
+    """The result without its certificate; ``loops`` is the weight of the set's loops in units.
+
+    ``weight`` is pi'W pi where it is known better than in units.
+    """
     indicator = np.zeros(n_vertices, dtype=np.int8)
     indicator[members] = 1
-    weight = unit * outcome.value
+    weight = unit * outcome.value if weight is None else weight
     history = np.array([unit * value / k for value in outcome.history])
     indicator.flags.writeable = history.flags.writeable = False
     chosen = {name: value for name, value in settings.items() if name not in ("rng", "certify", "start")}

@@ -23,6 +23,8 @@ CODES = {"UNARY": UNARY, "GAMMA": GAMMA, "DELTA": DELTA, "ZETA": ZETA}
 DEFAULTS = {"OUTDEGREES": GAMMA, "REFERENCES": UNARY, "BLOCK_COUNT": GAMMA, "BLOCKS": GAMMA, "RESIDUALS": ZETA}
 """What is coded how unless ``compressionflags`` says otherwise, in the order of WebGraphFormat."""
 
+MOST_NODES = 2**31 - 1
+LARGEST_PARAMETER = {"windowsize": MOST_NODES, "minintervallength": MOST_NODES, "zetak": 30}
 BATCH = 1 << 16
 """Nodes decoded between two reports of progress."""
 
@@ -33,6 +35,13 @@ def read_webgraph(path: Path, on_progress: OnProgress | None = None) -> Graph:
     stream = path.with_suffix(".graph")
     if form.nodes < 1 or form.arcs < 0:
         message = f"{stream}: the properties say {form.nodes} nodes and {form.arcs} arcs. Download the file again."
+        raise GraphFileError(message)
+    n_bytes = stream.stat().st_size
+    if form.nodes > MOST_NODES or form.nodes > 8 * n_bytes or form.arcs > form.nodes**2:
+        message = (
+            f"{stream}: the properties say {form.nodes} nodes and {form.arcs} arcs, which {n_bytes} bytes cannot hold "
+            f"(a bit a node at least, at most {MOST_NODES} nodes). Download both files again."
+        )
         raise GraphFileError(message)
     check_fits(4 * form.arcs + 8 * form.nodes, f"{stream.name} with {form.nodes} nodes and {form.arcs} arcs")
     data = np.fromfile(stream, dtype=np.uint8)
@@ -67,13 +76,22 @@ def _read_properties(path: Path) -> WebGraphFormat:
         numbers = [int(found[key]) for key in ("nodes", "arcs")]
         numbers += [int(found.get(key, usual)) for key, usual in (("windowsize", 7), ("minintervallength", 4))]
         zeta = int(found.get("zetak", 3))
+        _check_parameters(numbers[2], numbers[3], zeta)
     except (KeyError, ValueError) as error:
-        message = f"{path}: {error} is missing or not a number; nodes and arcs are needed."
+        message = f"{path}: {error} is missing or not a number in range; nodes and arcs are needed."
         raise GraphFileError(message) from error
     if found.get("version", "0") != "0":
         message = f"{path}: version={found['version']} is not supported. Allowed: '0'."
         raise GraphFileError(message)
     return WebGraphFormat._make([*numbers, zeta, *_codes(found.get("compressionflags", ""), path).values()])
+
+
+def _check_parameters(window: int, shortest_interval: int, zeta: int) -> None:
+    given = {"windowsize": window, "minintervallength": shortest_interval, "zetak": zeta}
+    for name, value in given.items():
+        if not int(name == "zetak") <= value <= LARGEST_PARAMETER[name]:
+            message = f"{name}={value}"
+            raise ValueError(message)
 
 
 def _codes(flags: str, path: Path) -> dict[str, int]:

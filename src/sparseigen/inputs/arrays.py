@@ -25,6 +25,7 @@ from sparseigen.errors import (
     ZeroMatrixError,
 )
 from sparseigen.inputs.memory import check_room
+from sparseigen.inputs.sparse_parts import checked_sparse
 from sparseigen.inputs.tensors import as_tensor, check_device, is_tensor
 
 Array = NDArray[Any]
@@ -36,6 +37,9 @@ ASYMMETRY_ALLOWED = {"float64": 1e-10, "float32": 1e-5}
 """Largest |A_ij - A_ji| / max|A| taken for rounding; such a matrix is replaced by (A + A') / 2."""
 
 LARGEST_EXACT_INTEGER = 2**53
+SMALLEST_SINGLE, LARGEST_SINGLE = 2.0**-50, 2.0**55
+"""Largest entries of matrices that are multiplied in float32."""
+LARGEST_DOUBLED = 2.0**1000
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,12 @@ def check_symmetric(matrix: Any) -> CheckedArray:
     _check_asymmetry(difference, row, column, scale, values.dtype)
     if difference > 0.0:
         check_room(values.nbytes, "averaging a slightly asymmetric matrix", "pass (A + A.T) / 2 itself")
-        values = values + values.T
-        values *= values.dtype.type(0.5)
     elif not values.flags.c_contiguous:
         check_room(values.nbytes, "a copy of the matrix in C order", "pass one in C or Fortran order")
     _check_not_zero(scale == 0.0)
+    values = _in_range(values, scale)
+    if difference > 0.0:
+        values = _average(values, values.T, scale)
     return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
 
 
@@ -208,27 +213,26 @@ def _real_array(values: Any, what: str) -> Array:
         raise DtypeError(message)
     if kind in "iu":
         _check_integers(array, what)
-    if array.dtype in (np.float32, np.float64):
+    # Half precision and float32 of either byte order are kept in float32.
+    wanted = np.dtype(np.float32 if kind == "f" and array.dtype.itemsize <= 4 else np.float64)
+    if array.dtype == wanted:
         return array
-    wanted = np.dtype(np.float32 if array.dtype == np.float16 else np.float64)
-    check_room(
-        wanted.itemsize * array.size, f"{what}, converted from {array.dtype} to {wanted},", "pass float32 numbers"
-    )
+    what = f"{what}, converted from {array.dtype} to {wanted},"
+    check_room(wanted.itemsize * array.size, what, "pass float32 numbers")
     return array.astype(wanted)
 
 
 def _real_sparse(values: Any, what: str) -> Any:
     if values.dtype.kind not in "fiub":
         _real_array(np.empty(0, dtype=values.dtype), what)
-    if values.format not in ("csr", "csc"):
-        values = values.tocsr()
-    values.check_format(full_check=True)  # kernels follow these indices without a second look
+    values = checked_sparse(values, what)  # kernels follow these indices without a second look
     if values.dtype.kind in "iu":
         _check_integers(values.data, what)
-    if values.dtype in (np.float32, np.float64):
+    wanted = np.dtype(np.float32 if values.dtype.kind == "f" and values.dtype.itemsize == 4 else np.float64)
+    if values.dtype == wanted:
         return values
-    check_room(16 * values.nnz, f"{what}, converted from {values.dtype} to float64,", "pass float32 numbers")
-    return values.astype(np.float64)
+    check_room(16 * values.nnz, f"{what}, converted from {values.dtype} to {wanted},", "pass float32 numbers")
+    return values.astype(wanted)
 
 
 def _check_integers(array: Array, what: str) -> None:
@@ -297,13 +301,29 @@ def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
     with np.errstate(over="ignore"):
         for rows in row_blocks(*values.shape):
             block = values[rows]
-            scale = max(scale, float(np.abs(block).max()))
-            difference = np.abs(block - values[:, rows].T)
+            scale = max(scale, float(block.max()), -float(block.min()))
+            mirrored = values[:, rows].T
+            if np.array_equal(block, mirrored):  # the usual case, at a fifth of the cost of the differences
+                continue
+            difference = np.abs(block - mirrored)
             position = int(difference.argmax())
             if difference.flat[position] > worst:
                 worst = float(difference.flat[position])
                 row, column = rows.start + position // values.shape[1], position % values.shape[1]
     return worst, row, column, scale
+
+
+def _in_range(values: Any, scale: float) -> Any:
+    """The matrix, in float64 where products of float32 numbers of this size would overflow or underflow."""
+    if values.dtype == np.float32 and not SMALLEST_SINGLE <= scale <= LARGEST_SINGLE:
+        return values.astype(np.float64)
+    return values
+
+
+def _average(values: Any, transposed: Any, scale: float) -> Any:
+    """(A + A') / 2 without overflow."""
+    half = values.dtype.type(0.5)
+    return values * half + transposed * half if scale > LARGEST_DOUBLED else (values + transposed) * half
 
 
 def _check_asymmetry(difference: float, row: int, column: int, scale: float, dtype: np.dtype[Any]) -> None:
@@ -339,5 +359,6 @@ def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> Check
     if size > 0.0:
         place = (int(difference.row[worst]), int(difference.col[worst]))
         _check_asymmetry(size, *place, scale, values.dtype)
-        values = ((values + values.T) * values.dtype.type(0.5)).tocsr()
+        values = _average(_in_range(values, scale), _in_range(values, scale).T, scale).tocsr()
+    values = _in_range(values, scale)
     return CheckedArray(values, "sparse", names, symmetrised=size > 0.0, magnitude=scale)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from sparseigen.errors import (
     DuplicateNamesError,
     InputError,
     IntegerOverflowError,
+    MissingDependencyError,
     OptionError,
     SparseigenError,
 )
@@ -28,12 +29,6 @@ COLUMNS_NAMED = 5
 """How many columns of text an error names."""
 
 LARGEST_EXACT_INTEGER = 2**53
-
-FAILURES = (
-    ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, EOFError, OSError, RuntimeError,
-    NotImplementedError, MemoryError, zlib.error,
-)  # fmt: skip
-"""What the readers underneath raise on damaged files."""
 
 
 @dataclass(frozen=True)
@@ -222,22 +217,30 @@ def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iter
     """Turn whatever a reader raises on a damaged file into one sentence."""
     try:
         yield
-    except SparseigenError:
-        raise
+    except SparseigenError as error:
+        raised = kind if type(error) is InputError else type(error)
+        if raised is type(error) and (file in str(error) or isinstance(error, MissingDependencyError)):
+            raise
+        message = str(error) if file in str(error) else f"{file}: {error}"
+        raise raised(message) from error
     except PermissionError as error:
         message = f"{file} may not be read: permission denied."
         raise kind(message) from error
     except MemoryError as error:
         message = f"{file} does not fit into memory."
         raise kind(message) from error
-    except (*FAILURES, _bad_zip()) as error:  # evaluated only when something was raised
+    except Exception as error:  # the packages underneath have errors of their own for every way to be damaged
         reason = " ".join(str(error).split())[:160] or type(error).__name__
         message = f"{file} cannot be read as {ending}: {reason.rstrip('.')}. It is damaged, or of another format."
         raise kind(message) from error
 
 
-def _bad_zip() -> type[Exception]:
-    """The error of archives; its module is not worth loading before there is one."""
-    from zipfile import BadZipFile
+def readable(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """For a method that yields blocks of ``self.label``: whatever goes wrong on the way becomes one sentence."""
 
-    return BadZipFile
+    @wraps(blocks)
+    def guarded(self: Any, *arguments: Any) -> Iterator[Any]:
+        with damaged(self.label, "blocks of rows"):
+            yield from blocks(self, *arguments)
+
+    return guarded

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import csv
-import os
+import io
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import DtypeError, InputError, MissingDataError, OptionError, ShapeError
+from sparseigen.errors import DtypeError, InputError, MissingDataError, NonFiniteError, OptionError, ShapeError
+from sparseigen.inputs.columns import damaged
 from sparseigen.inputs.row_files import OPENERS, open_rows
+from sparseigen.inputs.text_tables import is_number, text_rows
+from sparseigen.inputs.writing import whole_file, write_whole
 
 OnRows = Callable[[int, int | None], None]
 """(rows written, rows in all where known)."""
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
+TEXT = (".csv", ".tsv")
 BLOCK_ENTRIES = 1 << 20
 DTYPES = {None: None, "float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
@@ -69,28 +73,34 @@ def convert(
     """
     source, target = Path(source), Path(target)
     _check(source, target, dtype, overwrite)
-    if source.suffix.lower() in SEPARATORS:
+    if source.suffix.lower() in TEXT:
         blocks, names, n_rows = _text_blocks(source)
         stored = np.dtype(np.float64)
     else:
         blocks, names, n_rows, stored = _source_blocks(source, dataset)
-    temporary = target.with_name(target.name + ".part")
-    try:
-        shape = _write(temporary, blocks, DTYPES[dtype] or stored, n_rows, on_rows)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    listed = target.with_name(target.name + ".names.txt")
+    with whole_file(target) as file:
+        shape = _write(file, source.name, blocks, DTYPES[dtype] or stored, n_rows, on_rows)
+        # Names of other numbers would be wrong names: those of a target that is replaced go before it does.
+        listed.unlink(missing_ok=True)
     if names is not None:
-        target.with_name(target.name + ".names.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+        write_whole(listed, _as_lines(names))
     return shape
+
+
+def _as_lines(names: tuple[str, ...]) -> str:
+    """One name a line, in quotes where a name has a line end or a comma of its own."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([name] for name in names)
+    return text.getvalue()
 
 
 def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> None:
     if not source.exists():
         message = f"{source} does not exist; check the path."
         raise MissingDataError(message)
-    if source.suffix.lower() not in {*SEPARATORS, *OPENERS}:
-        allowed = ", ".join(sorted({*SEPARATORS, *OPENERS}))
+    if source.suffix.lower() not in {*TEXT, *OPENERS}:
+        allowed = ", ".join(sorted({*TEXT, *OPENERS}))
         message = f"{source.name} has the ending {source.suffix!r}, which is not known. Allowed: {allowed}."
         raise InputError(message)
     if target.suffix.lower() != ".npy":
@@ -105,26 +115,33 @@ def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> No
 
 
 def _write(
-    path: Path, blocks: Iterator[NDArray[Any]], dtype: np.dtype[Any], n_rows: int | None, on_rows: OnRows | None
+    file: BinaryIO,
+    source: str,
+    blocks: Iterator[NDArray[Any]],
+    dtype: np.dtype[Any],
+    n_rows: int | None,
+    on_rows: OnRows | None,
 ) -> tuple[int, int]:
     """The rows after a header that is written again at the end, when their number is known."""
     done, width = 0, 0
-    with path.open("wb") as file:
-        for block in blocks:
-            if not done:
-                width = block.shape[1]
-                _header(file, (0, width), dtype)
-            file.write(np.ascontiguousarray(block, dtype=dtype).data)
-            done += len(block)
-            if on_rows is not None:
-                on_rows(done, n_rows)
+    for block in blocks:
         if not done:
-            message = f"{path.name.removesuffix('.part')}: the source has no rows."
-            raise ShapeError(message)
-        file.seek(0)
-        _header(file, (done, width), dtype)
-        file.flush()
-        os.fsync(file.fileno())
+            width = block.shape[1]
+            _header(file, (0, width), dtype)
+        with np.errstate(over="ignore"):  # too large for float32: refused below, not warned about
+            numbers = np.ascontiguousarray(block, dtype=dtype)
+        if dtype.itemsize < block.dtype.itemsize and not np.isfinite(numbers[np.isfinite(block)]).all():
+            message = f"{source} holds a number too large for {dtype}; leave out dtype, or scale the data first."
+            raise NonFiniteError(message)
+        file.write(numbers.data)
+        done += len(block)
+        if on_rows is not None:
+            on_rows(done, n_rows)
+    if not done:
+        message = f"{source} holds a header and no rows; it must hold at least one row of numbers."
+        raise ShapeError(message)
+    file.seek(0)
+    _header(file, (done, width), dtype)
     return done, width
 
 
@@ -151,59 +168,47 @@ def _source_blocks(
 
 def _text_blocks(source: Path) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, None]:
     """Blocks of a text table; a first line that is not all numbers is a header, a first column of text holds labels."""
-    separator = SEPARATORS[source.suffix.lower()]
-    with source.open(newline="", encoding="utf-8-sig") as file:
-        lines = (row for row in csv.reader(file, delimiter=separator) if row)
-        first, second = next(lines, None), next(lines, None)
+    with damaged(source.name, "a text table"):
+        (_, first), (_, second) = (*islice(text_rows(source), 2), (0, None), (0, None))[:2]
     if first is None:
         message = f"{source.name} is empty; it must hold at least one row of numbers."
         raise ShapeError(message)
-    has_header = not all(_is_number(cell) for cell in first[1:] or first)
+    has_header = not all(is_number(cell) for cell in first[1:] or first)
     body = second if has_header else first
-    labelled = body is not None and not _is_number(body[0])
+    labelled = body is not None and not is_number(body[0])
     width = len(first)
     names = tuple(first[1:] if labelled else first) if has_header else None
 
     def blocks() -> Iterator[NDArray[Any]]:
         step = max(1, BLOCK_ENTRIES // width)
-        with source.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, delimiter=separator)
-            if has_header:
-                next(row for row in reader if row)
+        with damaged(source.name, "a text table"):
             cells: list[list[str]] = []
-            for row in reader:
-                if not row:
-                    continue
+            line = 0
+            for line, row in islice(text_rows(source), int(has_header), None):
                 if len(row) != width:
-                    message = f"{source.name}, line {reader.line_num}: {len(row)} cells where the first has {width}."
+                    message = f"{source.name}, line {line}: {len(row)} cells where the first has {width}."
                     raise ShapeError(message)
                 cells.append(row[1:] if labelled else row)
                 if len(cells) == step:
-                    yield _numbers(cells, source.name, reader.line_num, names)
+                    yield _numbers(cells, source.name, line, names)
                     cells = []
             if cells:
-                yield _numbers(cells, source.name, reader.line_num, names)
+                yield _numbers(cells, source.name, line, names)
 
     return blocks(), names, None
 
 
 def _numbers(cells: list[list[str]], name: str, last_line: int, names: tuple[str, ...] | None) -> NDArray[np.float64]:
     try:
-        return np.array(cells, dtype=np.float64)
+        if not any("_" in "".join(row) for row in cells):
+            return np.array(cells, dtype=np.float64)
     except ValueError:
-        for offset, row in enumerate(cells):
-            for column, cell in enumerate(row):
-                if not _is_number(cell):
-                    where = f"column {names[column]!r}" if names else f"column {column + 1}"
-                    line = last_line - len(cells) + offset + 1
-                    message = f"{name}, near line {line}, {where}: {cell!r} is not a number. Drop or encode it first."
-                    raise DtypeError(message) from None
-        raise
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+        pass  # which cell it was is found below
+    for offset, row in enumerate(cells):
+        for column, cell in enumerate(row):
+            if not is_number(cell):
+                where = f"column {names[column]!r}" if names else f"column {column + 1}"
+                line = last_line - len(cells) + offset + 1
+                message = f"{name}, near line {line}, {where}: {cell[:40]!r} is not a number. Drop or encode it first."
+                raise DtypeError(message)
+    return np.array(cells, dtype=np.float64)

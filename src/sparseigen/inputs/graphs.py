@@ -12,8 +12,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.errors import DtypeError, NegativeWeightError, NodeError, NonFiniteError, OptionError, ShapeError
+from sparseigen.errors import (
+    DtypeError,
+    IntegerOverflowError,
+    NegativeWeightError,
+    NodeError,
+    NonFiniteError,
+    OptionError,
+    ShapeError,
+)
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.sparse_parts import checked_sparse
+
+LARGEST_EXACT_INTEGER = 2**53
 
 FRAME_COLUMNS = (("source", "target"), ("from", "to"), ("src", "dst"))
 """Names of the columns of an edge frame that are looked for; without them the first two columns are the ends."""
@@ -90,7 +101,7 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         message = f"edge weights have dtype {matrix.dtype}; they must be real numbers (float, int or bool)."
         raise DtypeError(message)
     notes: dict[str, Any] = {"duplicate_edges": "none"}
-    csr = sp.csr_array(matrix)
+    csr = checked_sparse(matrix, "the adjacency matrix").tocsr()
     if csr.dtype.kind == "b":
         csr = sp.csr_array((csr.data.astype(np.int8), csr.indices, csr.indptr), shape=csr.shape)
     if not csr.has_canonical_format or not csr.data.all():
@@ -99,6 +110,9 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
             csr = csr.astype(np.int64)
         csr = csr.copy()  # both steps work in place, and the caller's matrix is not ours to write
         _check_weights(csr, labels)
+        if csr.dtype.kind in "iu" and float(csr.data.sum(dtype=np.float64)) >= 2.0**62:
+            message = "the weights sum to more than 2^62, beyond exact whole numbers; divide them by a common factor."
+            raise IntegerOverflowError(message)
         csr.sum_duplicates()
         csr.eliminate_zeros()
         if csr.nnz < before:
@@ -118,9 +132,7 @@ def graph_from_edges(
         msg = "the edge list is empty; a graph given by its edges needs at least one."
         raise ShapeError(msg)
     for name, column in (("source", source), ("target", target)):
-        if column.dtype.kind == "f" and (not np.isfinite(column).all() or (column != np.floor(column)).any()):
-            message = f"the {name} column holds {column[column != np.floor(column)][:1]}; vertex numbers must be whole."
-            raise DtypeError(message)
+        check_vertex_numbers(column, f"the {name} column")
     ends = [column.astype(np.int64) if column.dtype.kind in "fu" else column for column in (source, target)]
     labels, numbers = _labels(*ends)
     weights = np.ones(len(source), dtype=np.int32) if weight is None else np.asarray(weight)
@@ -131,10 +143,32 @@ def graph_from_edges(
     matrix = sp.coo_array((weights, numbers), shape=(size, size))
     repeated = matrix.nnz
     _check_coo(matrix, labels)
-    graph = graph_from_matrix(matrix.tocsr(), labels=labels, directed=directed)
+    graph = graph_from_matrix(matrix, labels=labels, directed=directed)
     if graph.matrix.nnz < repeated:
         graph.notes["duplicate_edges"] = f"{repeated - graph.matrix.nnz} summed"
     return graph
+
+
+def check_vertex_numbers(column: NDArray[Any], where: str) -> None:
+    """Refuse numbers that are no vertex numbers, or that would silently become others."""
+    if column.dtype.kind == "f":
+        wrong = column[~np.isfinite(column) | (column != np.floor(column))]
+        if wrong.size:
+            message = f"{where} holds {float(wrong[0])}; vertex numbers must be whole."
+            raise DtypeError(message)
+        wrong = column[np.abs(column) >= LARGEST_EXACT_INTEGER]
+        if wrong.size:
+            message = (
+                f"{where} holds the vertex number {float(wrong[0]):.0f}, beyond 2**53: read as floating point it could "
+                "be another one. Number the vertices first, or give names that are not numbers."
+            )
+            raise IntegerOverflowError(message)
+    elif column.dtype.kind == "u" and column.size and int(column.max()) >= 2**63:
+        message = f"{where} holds the vertex number {int(column.max())}, beyond 2^63 - 1. Number the vertices first."
+        raise IntegerOverflowError(message)
+    elif column.dtype.kind in "cmMV":
+        message = f"{where} has dtype {column.dtype}; vertices must be whole numbers or names."
+        raise DtypeError(message)
 
 
 def _labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[Any]]]:
@@ -267,7 +301,7 @@ def _from_igraph(graph: Any) -> Graph:
     matrix = sp.coo_array((weights, (edges[:, 0], edges[:, 1])), shape=(size, size))
     labels = list(graph.vs["name"]) if "name" in graph.vs.attributes() else None
     _check_coo(matrix, labels)
-    return graph_from_matrix(matrix.tocsr(), labels=labels, directed=bool(graph.is_directed()))
+    return graph_from_matrix(matrix, labels=labels, directed=bool(graph.is_directed()))
 
 
 def _from_frame(frame: Any) -> Graph:

@@ -81,5 +81,5 @@ class ReadAhead:
             ready.put((None, None, failure))
 
 
-class _Stopped(Exception):
-    """The consumer went away."""
+class _Stopped(BaseException):
+    """The consumer went away: nothing that a reader may take for a damaged file."""

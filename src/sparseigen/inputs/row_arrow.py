@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import DtypeError, InputError, ShapeError
+from sparseigen.errors import DtypeError, ShapeError
+from sparseigen.inputs.columns import damaged, readable
+from sparseigen.inputs.memory import check_columns_fit
 from sparseigen.inputs.optional import require
 from sparseigen.inputs.row_source import CONVERT, Buffers, as_floats, check_source_shape, file_fingerprint
 
@@ -25,11 +27,8 @@ class ArrowRows:
     def __init__(self, path: Path, kind: str) -> None:
         self.path, self.kind, self.label = path, kind, path.name
         pyarrow = require("pyarrow", purpose=f"reading {path.suffix} files")
-        try:
+        with damaged(path.name, kind):
             schema, n_rows = self._facts()
-        except (pyarrow.ArrowInvalid, OSError) as error:
-            message = f"{path.name} cannot be read as {kind}: {error}"
-            raise InputError(message) from error
         width = None
         if len(schema) == 1 and pyarrow.types.is_fixed_size_list(schema[0].type):
             width, element = schema[0].type.list_size, schema[0].type.value_type
@@ -44,6 +43,7 @@ class ArrowRows:
                 raise DtypeError(message)
         self.list_size = width
         self.shape = check_source_shape((n_rows, width or len(schema)), path.name)
+        check_columns_fit(self.shape[1], path.name)
         small = all(pyarrow.types.is_float32(e) or pyarrow.types.is_float16(e) for e in elements)
         self.dtype = np.dtype(np.float32 if small else np.float64)
         wide = width is None and len(schema) > MANY_COLUMNS
@@ -74,9 +74,11 @@ class ArrowRows:
         with pa.memory_map(str(self.path)) as mapped, pa.ipc.open_file(mapped) as file:
             for i in range(file.num_record_batches):
                 batch = file.get_batch(i)
+                batch.validate(full=True)  # what a damaged batch points at may lie outside of it
                 for begin in range(0, batch.num_rows, rows):
                     yield batch.slice(begin, rows)
 
+    @readable
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
         """Batches copied into rows; where batches are small, several of them fill one block."""
         block, filled, skip = None, 0, start

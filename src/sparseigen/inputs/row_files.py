@@ -10,6 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import InputError, MissingDataError, OptionError, one_of
+from sparseigen.inputs.columns import damaged, readable
+from sparseigen.inputs.hdf5 import child, names_of, open_hdf5
+from sparseigen.inputs.memory import check_columns_fit, check_fits
+from sparseigen.inputs.npy_format import file_header, mapped_array
 from sparseigen.inputs.optional import require
 from sparseigen.inputs.row_arrow import ArrowRows
 from sparseigen.inputs.row_source import (
@@ -41,18 +45,17 @@ def open_rows(path: Path, dataset: str | None) -> RowSource:
     if dataset is not None and path.suffix.lower() not in WITH_DATASETS:
         message = f"dataset={dataset!r} names a part of a {one_of(WITH_DATASETS)} file; {path.name} has none."
         raise OptionError(message)
-    return opener(path, dataset)
+    with damaged(path.name, path.suffix.lower()):
+        return opener(path, dataset)
 
 
 def _open_npy(path: Path, dataset: str | None) -> RowSource:
-    try:
-        mapped = np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, EOFError, OSError) as error:
-        message = f"{path.name} cannot be read as a NumPy array: {error}"
-        raise InputError(message) from error
-    if mapped.ndim == 2 and mapped.flags.c_contiguous:
-        return PlainRows(path, mapped.offset, mapped.shape, mapped.dtype, path.name)
-    return ArrayRows(mapped, path.name)
+    header = file_header(path)
+    shape = check_source_shape(header.shape, path.name)
+    check_columns_fit(shape[1], path.name)
+    if header.order == "C" or 1 in shape:
+        return PlainRows(path, header.start, shape, header.dtype, path.name)
+    return ArrayRows(mapped_array(path, header), path.name)
 
 
 class Hdf5Rows:
@@ -63,22 +66,21 @@ class Hdf5Rows:
     def __init__(self, path: Path, place: str, names: tuple[str, ...] | None) -> None:
         self.path, self.place, self.names = path, place, names
         self.label = f"{path.name}:{place}"
-        with self._open() as file:
-            data = file[place]
+        with open_hdf5(path) as file:
+            data = child(file, place, path.name)
             self.shape = check_source_shape(data.shape, self.label)
+            check_columns_fit(self.shape[1], self.label)
             self.dtype = float_dtype(data.dtype, self.label)
             chunks = data.chunks
         self.chunk_rows = chunks[0] if chunks else 1
         by_columns = chunks is not None and chunks[0] * 16 > self.shape[0] and chunks[1] * 4 < self.shape[1]
         self.advice = f"{self.label} is stored in tall chunks {chunks}; {CONVERT}" if by_columns else None
 
-    def _open(self) -> Any:
-        return require("h5py", purpose="reading HDF5 files").File(self.path, "r")
-
+    @readable
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
         """Read straight into the buffers; HDF5 converts on the way."""
-        with self._open() as file:
-            data = file[self.place]
+        with open_hdf5(self.path) as file:
+            data = child(file, self.place, self.path.name)
             for begin in range(start, self.shape[0], rows):
                 block = buffers(min(rows, self.shape[0] - begin))
                 if data.dtype.kind in "iu" and data.dtype.itemsize == 8:
@@ -102,11 +104,16 @@ class CsrRows:
         self.advice: str | None = None
         self.label = f"{path.name}:{place}"
         self.shape = check_source_shape(shape, self.label)
-        with self._open() as file:
-            group = file[place]
-            self.dtype = float_dtype(group["data"].dtype, self.label)
-            self.starts: NDArray[np.int64] = np.asarray(group["indptr"][:], dtype=np.int64)
-            stored = (len(group["data"]), len(group["indices"]))
+        check_columns_fit(self.shape[1], self.label)
+        with open_hdf5(path) as file:
+            values, columns, pointers = self._parts(file)
+            self.dtype = float_dtype(values.dtype, self.label)
+            if pointers.shape != (self.shape[0] + 1,) or {columns.dtype.kind, pointers.dtype.kind} - {"i", "u"}:
+                message = f"{self.label} is damaged: {pointers.shape} row pointers do not fit {self.shape[0]} rows."
+                raise InputError(message)
+            check_fits(16 * (self.shape[0] + 1), self.label)
+            self.starts: NDArray[np.int64] = np.asarray(pointers[:], dtype=np.int64)
+            stored = (len(values), len(columns))
         steps = np.diff(self.starts)
         if len(self.starts) != self.shape[0] + 1 or self.starts[0] != 0 or (steps < 0).any():
             message = f"{self.label} is damaged: its row pointers do not fit {self.shape[0]} rows."
@@ -118,20 +125,22 @@ class CsrRows:
         # Three times: as read, as a matrix, and what is made of it.
         self.row_bytes = 3 * int(np.ceil((4 + self.dtype.itemsize) * self.starts[-1] / self.shape[0])) + 8
 
-    def _open(self) -> Any:
-        return require("h5py", purpose="reading .h5ad files").File(self.path, "r")
+    def _parts(self, file: Any) -> list[Any]:
+        group = child(file, self.place, self.path.name)
+        return [child(group, part, self.path.name) for part in ("data", "indices", "indptr")]
 
+    @readable
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[Any]:
         """CSR matrices of some rows each."""
         from scipy.sparse import csr_matrix
 
-        with self._open() as file:
-            group = file[self.place]
+        with open_hdf5(self.path) as file:
+            stored_values, stored_columns, _ = self._parts(file)
             for begin in range(start, self.shape[0], rows):
                 end = min(begin + rows, self.shape[0])
                 part = slice(int(self.starts[begin]), int(self.starts[end]))
-                values = as_floats(group["data"][part], self.dtype, self.label)
-                columns = group["indices"][part]
+                values = as_floats(stored_values[part], self.dtype, self.label)
+                columns = stored_columns[part]
                 if columns.size and (int(columns.min()) < 0 or int(columns.max()) >= self.shape[1]):
                     message = f"{self.label} is damaged: column indices outside 0..{self.shape[1] - 1}."
                     raise InputError(message)
@@ -150,18 +159,13 @@ class CsrRows:
 
 def _open_hdf5(path: Path, dataset: str | None) -> RowSource:
     h5py = require("h5py", purpose="reading HDF5 files")
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        message = f"{path.name} cannot be read as HDF5: {error}"
-        raise InputError(message) from error
-    with file:
+    with open_hdf5(path) as file:
         place = dataset or _only_table(file, h5py, path)
         if place not in file:
             message = f"{path.name} has no dataset {place!r}; it has: {one_of(_tables(file, h5py))}."
             raise OptionError(message)
-        node = file[place]
-        names = _variable_names(file, node)
+        node = child(file, place, path.name)
+        names = _variable_names(file, node, path.name)
         if not isinstance(node, h5py.Group):
             return Hdf5Rows(path, place, names)
         kind = node.attrs.get("encoding-type", "")
@@ -200,17 +204,11 @@ def _only_table(file: Any, h5py: Any, path: Path) -> str:
     return tables[0]
 
 
-def _variable_names(file: Any, node: Any) -> tuple[str, ...] | None:
+def _variable_names(file: Any, node: Any, name: str) -> tuple[str, ...] | None:
     """The names of an AnnData file's variables, where they fit the matrix."""
-    variables = file.get("var")
-    if variables is None or not hasattr(variables, "attrs") or not hasattr(variables, "keys"):
-        return None
-    key = variables.attrs.get("_index", "_index")
-    if key not in variables:
-        return None
-    found = tuple(name.decode() if isinstance(name, bytes) else str(name) for name in variables[key][:])
+    found = names_of(file, "var", name)
     shape = node.shape if hasattr(node, "shape") else node.attrs.get("shape", (0, 0))
-    return found if len(found) == int(shape[-1]) and len(set(found)) == len(found) else None
+    return found if found is not None and len(found) == int(shape[-1]) and len(set(found)) == len(found) else None
 
 
 class ZarrRows:
@@ -221,12 +219,16 @@ class ZarrRows:
 
     def __init__(self, array: Any, label: str) -> None:
         self.array, self.label = array, label
+        _check_codecs(array, label)
         self.shape = check_source_shape(tuple(array.shape), label)
         self.dtype = float_dtype(np.dtype(array.dtype), label)
+        check_columns_fit(self.shape[1], label)
+        check_fits(int(array.chunks[0]) * int(array.chunks[1]) * int(array.dtype.itemsize), f"{label}: one chunk")
         self.chunk_rows = int(array.chunks[0])
         wide = self.chunk_rows * 16 > self.shape[0] and int(array.chunks[1]) * 4 < self.shape[1]
         self.advice = f"{label} is stored in tall chunks {tuple(array.chunks)}; {CONVERT}" if wide else None
 
+    @readable
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
         """Blocks that end where chunks end, so that no chunk is decompressed twice, if one fits into a block."""
         step = max(rows - rows % self.chunk_rows, min(rows, self.chunk_rows))
@@ -239,6 +241,27 @@ class ZarrRows:
     def fingerprint(self) -> str:
         """A hash of the first, the middle and the last row."""
         return sampled_hash(self.array, self.shape)
+
+
+def _check_codecs(array: Any, label: str) -> None:
+    """Refuse chunks packed in a way that is not plainly a compression: one way is to unpickle them."""
+    facts = array.metadata if hasattr(array, "metadata") else array
+    used = [*(getattr(facts, "filters", None) or ()), *(getattr(facts, "codecs", None) or ())]
+    used += [one for one in (getattr(facts, "compressor", None),) if one is not None]
+    used += [inner for codec in used for inner in getattr(codec, "codecs", ())]
+    for codec in used:
+        name = getattr(codec, "codec_id", None) or codec.to_dict().get("name", type(codec).__name__)
+        if name.removeprefix("numcodecs.") not in CODECS:
+            message = f"{label} is packed by {name!r}, which is not read from data files. Allowed: {one_of(CODECS)}."
+            raise InputError(message)
+
+
+CODECS = frozenset({
+    "adler32", "astype", "bitround", "blosc", "bytes", "bz2", "crc32", "crc32c", "delta", "fixedscaleoffset",
+    "fletcher32", "gzip", "jenkins_lookup3", "lz4", "lzma", "packbits", "pcodec", "quantize",
+    "sharding_indexed", "shuffle", "transpose", "zfpy", "zlib", "zstd",
+})  # fmt: skip
+"""Ways to pack chunks that only ever make numbers."""
 
 
 def _open_zarr(path: Path, dataset: str | None) -> RowSource:

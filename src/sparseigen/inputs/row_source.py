@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import DtypeError, InputError, IntegerOverflowError, OptionError, ShapeError, TooFewSamplesError
+from sparseigen.inputs.columns import readable
+from sparseigen.inputs.sparse_parts import checked_sparse
 
 Buffers = Callable[[int], NDArray[Any]]
 """Number of rows -> a free array of that many rows to read into (of the source's dtype, C order)."""
@@ -118,6 +120,7 @@ class PlainRows:
             message = f"{label} is cut short: {found} bytes where shape {self.shape} {stored} needs {expected}."
             raise InputError(message)
 
+    @readable
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
         """Read straight into the buffers where no conversion is needed."""
         row_bytes = self.shape[1] * self.stored.itemsize
@@ -251,8 +254,10 @@ def iter_once(value: Any) -> bool:
 
 def _as_block(given: Any, size: int, number: int, label: str) -> Any:
     if hasattr(given, "tocsr"):
-        block = given.tocsr()
-        block.sum_duplicates() if block is not given else None
+        block = checked_sparse(given, f"{label}: block {number}").tocsr()
+        if not block.has_canonical_format:
+            block = block.copy()  # what the caller gave is not ours to write
+            block.sum_duplicates()
     else:
         block = np.ascontiguousarray(given)
     if block.ndim != 2 or block.shape[1] != size or block.shape[0] == 0:

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from sparseigen.errors import InputError, IntegerOverflowError, MissingDataError, OptionError, ShapeError
 from sparseigen.inputs.columns import LARGEST_EXACT_INTEGER, Columns, Table, TableOptions, damaged, overflow_message
-from sparseigen.inputs.memory import available_bytes, check_fits
+from sparseigen.inputs.memory import available_bytes, check_columns_fit, check_fits
 
 GAPS = {"", "na", "n/a", "nan", "null", "none", "."}
 """Cells, in lower case, that stand for a missing value."""
 
 SEPARATORS = (",", "\t", ";")
 LONGEST_CELL = 1 << 20
+LONGEST_LINE = 1 << 28
 
 Row = list[str]
 
@@ -27,7 +28,7 @@ Row = list[str]
 def read_text(path: Path, options: TableOptions) -> Table:
     """A table from comma, tab or semicolon separated text, compressed or not."""
     try:
-        rows = _rows(path)
+        rows = text_rows(path)
         first = next(rows, None)
         if first is None:
             message = f"{path.name} is empty; it must hold at least one row of numbers."
@@ -49,7 +50,7 @@ def read_cells(path: Path) -> tuple[Row | None, list[Row]]:
         message = f"{path} does not exist or is not a file; check the path."
         raise MissingDataError(message)
     with damaged(path.name, "a text table"):
-        rows = [row for _, row in _rows(path)]
+        rows = [row for _, row in text_rows(path)]
     if len(rows) < 1 or len({len(row) for row in rows}) > 1:
         message = f"{path.name} is empty or its lines have different numbers of cells."
         raise ShapeError(message)
@@ -59,7 +60,7 @@ def read_cells(path: Path) -> tuple[Row | None, list[Row]]:
 
 
 def _is_text(cell: str) -> bool:
-    return not _is_number(cell) and not _is_gap(cell)
+    return not is_number(cell) and not _is_gap(cell)
 
 
 def _open(path: Path) -> IO[str]:
@@ -68,17 +69,28 @@ def _open(path: Path) -> IO[str]:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def _rows(path: Path) -> Iterator[tuple[int, Row]]:
+def text_rows(path: Path) -> Iterator[tuple[int, Row]]:
     """Lines that are not empty, split into cells, each with its number."""
     csv.field_size_limit(LONGEST_CELL)
     with _open(path) as file:
-        first = file.readline()
+        first = next(_lines(file, path), "")
         separator = "\t" if _is_tsv(path) else max(SEPARATORS, key=first.count)
+        check_columns_fit(first.count(separator) + 1, path.name)
         file.seek(0)
-        reader = csv.reader(file, delimiter=separator, strict=True)
+        reader = csv.reader(_lines(file, path), delimiter=separator, strict=True)
         for row in reader:
             if row and (len(row) > 1 or row[0].strip()):
                 yield reader.line_num, row
+
+
+def _lines(file: IO[str], path: Path) -> Iterator[str]:
+    """Lines of a bearable length: a small compressed file can hold one that fills the memory."""
+    limit = min(LONGEST_LINE, max(1 << 20, available_bytes() // 64))
+    while line := file.readline(limit):
+        if len(line) == limit:
+            message = f"{path.name} has a line of more than {limit} characters; a table has one line a row."
+            raise InputError(message)
+        yield line
 
 
 def _is_tsv(path: Path) -> bool:
@@ -117,7 +129,8 @@ class _Reading:
             cells.append(row[column])
         cells = row if len(self.numeric) == self.width else [row[j] for j in self.numeric]
         try:
-            self.numbers.append(np.array(cells, dtype=np.float64))
+            numbers = np.array(cells, dtype=np.float64)
+            self.numbers.append(numbers if "_" not in "".join(cells) else self._one_by_one(line, cells))
         except ValueError:
             self.numbers.append(self._one_by_one(line, cells))
         if 8 * len(self.numeric) * len(self.numbers) > self.limit:
@@ -134,7 +147,7 @@ class _Reading:
         self.kept = {column: [] for column in {0, *self._asked_for()}}
         self.numeric = []
         for column, cell in enumerate(row):
-            if _is_number(cell) or _is_gap(cell):
+            if is_number(cell) or _is_gap(cell):
                 self.numeric.append(column)
             else:
                 self.text[column] = (f"line {1 if header is None else 2}, ", cell)
@@ -154,7 +167,7 @@ class _Reading:
     def _one_by_one(self, line: int, cells: Row) -> NDArray[np.float64]:
         numbers = np.full(len(cells), np.nan)
         for i, cell in enumerate(cells):
-            if _is_number(cell):
+            if is_number(cell):
                 numbers[i] = float(cell)
             elif not _is_gap(cell):
                 self.text.setdefault(self.numeric[i], (f"line {line}, ", cell))
@@ -182,14 +195,17 @@ def _check_exact(path: Path, columns: Columns, options: TableOptions) -> None:
     names = columns.names or tuple(str(j + 1) for j in range(columns.count))
     suspects = [j for j, found in zip(columns.numeric, large, strict=True) if found]
     suspects = [j for j in suspects if names[j] not in (options.index, options.label)]
-    for line, row in _rows(path) if suspects else ():
+    for line, row in text_rows(path) if suspects else ():
         for cell in (row[j].strip() for j in suspects if j < len(row)):
             digits = cell.lstrip("+-")
             if digits.isdecimal() and int(float(digits)) != int(digits):
                 raise IntegerOverflowError(overflow_message(f"{path.name}, line {line}", cell))
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell of a text table is a number."""
+    if "_" in cell:  # Python's own notation for 1000, nobody else's
+        return False
     try:
         float(cell)
     except ValueError:

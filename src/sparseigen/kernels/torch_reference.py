@@ -5,7 +5,8 @@ The Triton kernels are their fast twins on CUDA. torch is imported inside the fu
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gc
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,3 +77,23 @@ def matmul_precision(*, tf32: bool) -> Iterator[None]:
         yield
     finally:
         setattr(settings, name, before)
+
+
+def recorded(work: Callable[[], None]) -> Any:
+    """``work`` as a CUDA graph; everything it calls has run before, so that nothing is compiled meanwhile.
+
+    Python's cycle collector rests: an older graph freed while this one is being recorded invalidates the recording. So
+    would another thread's allocation, unless the recording is about this thread alone.
+    """
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+            work()
+    finally:
+        if collecting:
+            gc.enable()
+    return graph

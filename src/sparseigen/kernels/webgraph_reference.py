@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sparseigen.kernels.graph_rows import Flags, Integers
 
 UNARY, GAMMA, DELTA, ZETA = range(4)
+NOT_A_NODE = "a successor is not a node of the graph"
 
 
 class WebGraphFormat(NamedTuple):
@@ -50,7 +51,8 @@ def decode_webgraph(
         degree = reader.read(form.out_degrees)
         _expect(degree <= form.arcs - begin, "there are more arcs than the properties say")
         found = sorted(_successors(reader, form, node, degree, starts, successors)) if degree else []
-        _expect(not found or (found[0] >= 0 and found[-1] < form.nodes), "a successor is not a node of the graph")
+        _expect(not found or (found[0] >= 0 and found[-1] < form.nodes), NOT_A_NODE)
+        _expect(len(set(found)) == len(found), "a successor is listed twice")
         successors[begin : begin + degree] = found
         starts[node + 1] = begin + degree
     return reader.position
@@ -75,9 +77,11 @@ def _successors(
         found += _intervals(reader, form, node, degree - len(found))
     if len(found) < degree:
         successor = node + _signed(reader.read(form.residuals))
+        _expect(0 <= successor < form.nodes, NOT_A_NODE)
         found.append(successor)
         while len(found) < degree:
             successor += reader.read(form.residuals) + 1
+            _expect(successor < form.nodes, NOT_A_NODE)
             found.append(successor)
     return found
 
@@ -105,6 +109,7 @@ def _intervals(reader: _BitReader, form: WebGraphFormat, node: int, room: int) -
         left = node + _signed(gap) if interval == 0 else following + 1 + gap
         length = reader.read(GAMMA) + form.shortest_interval
         _expect(len(found) + length <= room, "a list is longer than its out-degree")
+        _expect(0 <= left <= form.nodes - length, NOT_A_NODE)
         found += range(left, left + length)
         following = left + length
     return found

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sparseigen.errors import OptionError, UnsupportedOperatorError
+from sparseigen.errors import OptionError, PrecisionWarning, UnsupportedOperatorError
 from sparseigen.inputs.arguments import check_flag
 from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.dense import DenseSymmetric
+from sparseigen.operators.precision import precision_advice
 from sparseigen.operators.sparse import SparseSymmetric
 from sparseigen.operators.sparse_data import SparseData
 
@@ -36,7 +38,7 @@ COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
 }
 """Layout of data -> operator that stands for their covariance."""
 
-CONTRACT = ("size", "diagonal", "apply_support", "columns")
+CONTRACT = ("apply_support", "columns", "diagonal", "size")
 """What an object of the caller's must have to be used as an operator."""
 
 
@@ -94,6 +96,12 @@ def covariance(
     Operator
         To be passed to `sparse_eigenvector` and every other function that takes a matrix.
 
+    Warns
+    -----
+    PrecisionWarning
+        If columns are so far from zero that hardly a digit of what varies is left in their floating-point type, or
+        that sums over the samples lose it. The answer stays valid for the numbers as given.
+
     Examples
     --------
     >>> import numpy as np
@@ -103,41 +111,47 @@ def covariance(
     >>> bool(np.allclose(operator.to_dense(), np.cov(X.T)))
     True
     """
-    # Imported when data come this way: most callers have a matrix or an array, and a command starts in milliseconds.
-    from sparseigen.inputs.row_partitions import is_row_partitions
-    from sparseigen.inputs.sources import as_row_source, check_checkpoint
-
     for name, value in (("center", center), ("scale", scale)):
         if not isinstance(value, (bool, np.bool_)):
             message = f"{name}={value!r} must be True or False."
             raise OptionError(message)
+    standard = {"center": bool(center), "scale": bool(scale), "ddof": ddof}
+    passing = {"memory_limit": memory_limit, "dataset": dataset, "shape": shape, "on_block": on_block}
+    operator = _covariance_operator(X, standard, passing, device, checkpoint, client, keep)
+    advice = precision_advice(operator)
+    if advice is not None:
+        warnings.warn(advice, PrecisionWarning, stacklevel=2)
+    return operator
+
+
+def _covariance_operator(
+    X: Any, standard: dict[str, Any], passing: dict[str, Any], device: Any, checkpoint: Any, client: Any, keep: Any
+) -> Operator:
+    """The operator for the place where the data are. ``passing``: what is only for data read in passes."""
+    # Imported when data come this way: most callers have a matrix or an array, and a command starts in milliseconds.
+    from sparseigen.inputs.row_partitions import is_row_partitions
+    from sparseigen.inputs.sources import as_row_source, check_checkpoint
+
     if is_row_partitions(X):
-        return _on_cluster(
-            X,
-            {"device": device, "memory_limit": memory_limit, "dataset": dataset, "shape": shape, "on_block": on_block},
-            client,
-            center=bool(center),
-            scale=bool(scale),
-            ddof=ddof,
-            keep=check_flag(keep, "keep"),
-            checkpoint=check_checkpoint(checkpoint),
-        )
+        log = check_checkpoint(checkpoint)
+        elsewhere = {"device": device} | passing
+        return _on_cluster(X, elsewhere, client, keep=check_flag(keep, "keep"), checkpoint=log, **standard)
     if client is not None:
         message = (
             "client= is for data in partitions (a dask array or dataframe, or a list of delayed objects or loaders); "
             f"X is {type(X).__name__}. Leave client out."
         )
         raise OptionError(message)
-    passing = {"memory_limit": memory_limit, "checkpoint": checkpoint, "dataset": dataset, "shape": shape}
-    source = None if device is not None else as_row_source(X, dataset=dataset, shape=shape)
+    source = None if device is not None else as_row_source(X, dataset=passing["dataset"], shape=passing["shape"])
     if source is not None:
-        return _in_passes(source, memory_limit, checkpoint, on_block, center=bool(center), scale=bool(scale), ddof=ddof)
-    given = [option for option, wish in (passing | {"on_block": on_block}).items() if wish is not None]
+        return _in_passes(source, passing["memory_limit"], checkpoint, passing["on_block"], **standard)
+    wishes = passing | {"checkpoint": checkpoint}
+    given = [option for option in ("memory_limit", "checkpoint", *passing) if wishes[option] is not None]
     if given:
         message = f"{given[0]} is for data read in passes (a path, a memory map, blocks of rows), not for X in memory."
         raise OptionError(message)
     checked = check_data(X, device=device)
-    return COVARIANCE_OPERATORS[checked.layout](checked, center=bool(center), scale=bool(scale), ddof=ddof)
+    return COVARIANCE_OPERATORS[checked.layout](checked, **standard)
 
 
 def _in_passes(source: Any, memory_limit: Any, checkpoint: Any, on_block: Any, **options: Any) -> Operator:

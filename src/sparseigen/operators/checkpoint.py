@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import CheckpointError
+from sparseigen.inputs.npy_format import read_array
+from sparseigen.inputs.writing import whole_file, writing
 from sparseigen.operators.passes import Moments
 
 FORMAT = "sparseigen checkpoint 1"
@@ -53,6 +55,8 @@ class PassLog:
         self.next = 0
         """The number of the pass to come."""
         self._saved_at = time.monotonic()
+        if self.data_path.is_symlink():
+            self._refuse(f"{self.data_path.name} is a link, and links are not written through")
         if path.exists():
             self._load()
         elif self.data_path.exists():
@@ -94,7 +98,9 @@ class PassLog:
     def _store(self, key: str, answer: Any, rows: int) -> None:
         kind, content = _encoded(answer)
         offset = self.records[-1].offset + self.records[-1].length if self.records else 0
-        with self.data_path.open("r+b" if self.data_path.exists() else "w+b") as file:
+        if not self.path.exists():  # a kill from here on must leave something that can be gone on with
+            self._commit()
+        with writing(self.path), self.data_path.open("r+b" if self.data_path.exists() else "w+b") as file:
             if self.partial is None:
                 file.truncate(offset)
             elif self.partial.offset < offset + len(content):  # it still counts until the new one is in force
@@ -121,20 +127,21 @@ class PassLog:
         }
         text = json.dumps(body, sort_keys=True)
         content = f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}\n".encode()
-        temporary = self.path.with_name(self.path.name + ".new")
-        with temporary.open("wb") as file:
+        with whole_file(self.path) as file:
             file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(self.path)
-        _sync_folder(self.path.parent)
         self._saved_at = time.monotonic()
 
     def _load(self) -> None:
         digest, _, text = self.path.read_bytes().partition(b"\n")
         if not text.endswith(b"\n") or hashlib.sha256(text[:-1]).hexdigest().encode() != digest:
             self._refuse("it is cut short or damaged (its checksum does not fit)")
-        body = json.loads(text)
+        try:
+            body = json.loads(text)
+            self._take(body)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            self._refuse("it is not laid out as a checkpoint")
+
+    def _take(self, body: dict[str, Any]) -> None:
         if body.get("format") != FORMAT:
             self._refuse(f"its format is {body.get('format')!r}, this version reads {FORMAT!r}")
         differing = sorted(
@@ -144,16 +151,17 @@ class PassLog:
         )
         if differing:
             self._refuse(f"it was written for other data or settings (different: {', '.join(differing)})")
-        self.records = [Record(*record) for record in body["records"]]
-        self.partial = None if body["partial"] is None else Record(*body["partial"])
+        self.records = [_record(*record) for record in body["records"]]
+        self.partial = None if body["partial"] is None else _record(*body["partial"])
         for record in [*self.records, *([] if self.partial is None else [self.partial])]:
             self._content(record)
 
     def _content(self, record: Record) -> bytes:
         try:
             with self.data_path.open("rb") as file:
-                file.seek(record.offset)
-                content = file.read(record.length)
+                fits = record.offset + record.length <= os.fstat(file.fileno()).st_size
+                file.seek(record.offset if fits else 0)
+                content = file.read(record.length if fits else 0)
         except FileNotFoundError:
             self._refuse(f"its file {self.data_path.name} is missing")
         if len(content) != record.length or hashlib.sha256(content).hexdigest() != record.digest:
@@ -161,7 +169,12 @@ class PassLog:
         return content
 
     def _read(self, record: Record) -> Any:
-        return _decoded(record.kind, self._content(record))
+        try:
+            return _decoded(record.kind, self._content(record), self.data_path.name)
+        except CheckpointError:
+            raise
+        except (ValueError, TypeError):
+            self._refuse(f"an answer in {self.data_path.name} is not what a pass gives")
 
     def _refuse(self, why: str) -> NoReturn:
         message = f"checkpoint {self.path} cannot be used: {why}. Delete it and its .data file to start again."
@@ -177,15 +190,23 @@ def _encoded(answer: Any) -> tuple[str, bytes]:
     return kind, stream.getvalue()
 
 
-def _decoded(kind: str, content: bytes) -> Any:
+def _record(key: Any, kind: Any, offset: Any, length: Any, digest: Any, rows: Any) -> Record:
+    texts, counts = (key, kind, digest), (offset, length, rows)
+    if not all(isinstance(one, str) for one in texts) or not all(type(one) is int and one >= 0 for one in counts):
+        message = "not a record"
+        raise ValueError(message)
+    return Record(key, kind, offset, length, digest, rows)
+
+
+def _decoded(kind: str, content: bytes, name: str) -> Any:
     stream = io.BytesIO(content)
     arrays: list[NDArray[Any]] = []
     while stream.tell() < len(content):
-        arrays.append(np.load(stream, allow_pickle=False))
+        arrays.append(read_array(stream, name))
     if kind == "arrays":
         return arrays
-    n_rows, means, squares, bad, row, column, stored = arrays
-    return Moments(int(n_rows), means, squares, int(bad), int(row), int(column), int(stored))
+    n_rows, means, squares, bad, row, column, stored, rest = arrays
+    return Moments(int(n_rows), means, squares, int(bad), int(row), int(column), int(stored), rest)
 
 
 def pass_key(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
@@ -205,15 +226,3 @@ def _absorb(digest: Any, value: Any) -> None:
             _absorb(digest, part)
     else:
         digest.update(repr(value).encode())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable, where the system can."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

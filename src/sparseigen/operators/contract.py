@@ -141,8 +141,21 @@ class Operator(ABC):
         return float(self.diagonal().sum())
 
     def magnitude(self) -> float:
-        """The size of the entries: the largest ``|diagonal entry|``, which bounds all others where A is PSD."""
-        return float(np.abs(self.diagonal()).max())
+        """The size of the entries: the largest ``|diagonal entry|`` where A is PSD, which bounds all others there.
+
+        Elsewhere the largest ``|entry|``, as long as A is of a size that is looked at as a whole.
+        """
+        largest = float(np.abs(self.diagonal()).max())
+        if self.positive_semidefinite or self.size > LARGEST_MATERIALISED:
+            return largest
+        return max(largest, self._largest_entry)
+
+    @computed_once
+    def _largest_entry(self) -> float:
+        step = self.columns_at_once(1 << 20)
+        starts = range(0, self.size, step)
+        blocks = (np.arange(begin, min(begin + step, self.size), dtype=np.int64) for begin in starts)
+        return max(float(np.abs(self.accurate_columns(block)).max()) for block in blocks)
 
     def apply(self, vector: Vector) -> Vector:
         """The product A v with a dense vector."""

@@ -12,10 +12,12 @@ from sparseigen.inputs.arrays import CheckedArray, row_blocks
 from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerStep, Vector
 from sparseigen.operators.dense import DenseSymmetric
-from sparseigen.operators.moments import check_variances, column_means, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.products import gram, multiplied, parts, summed
 from sparseigen.operators.screening import SMALLEST_DATA, Run, Screen
 
+CACHED_ENTRIES = 1 << 15
+"""Numbers that are copied, averaged and centred while they are in the cache."""
 LONGEST_FUSED = 8192
 """Samples up to which a variable stays in the first caches between its two uses in a step."""
 FUSED_SHARE = 0.3
@@ -41,9 +43,8 @@ class DenseData(Operator):
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
         check_copy_fits(values)
-        self.means = column_means(values) if center else np.zeros(self.size)
-        self.variables = _one_row_a_variable(values, self.means if center else None)
-        variances = check_variances(self._variances())
+        self.variables, self.means = _one_row_a_variable(values, center=center)
+        variances = check_variances(self._variances(), self.dtype)
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
             if np.shares_memory(self.variables, values):
@@ -200,11 +201,24 @@ def check_copy_fits(values: NDArray[np.floating]) -> None:
     check_room(values.nbytes + screening, f"the centred copy of X ({values.shape[0]} x {values.shape[1]})", remedy)
 
 
-def _one_row_a_variable(values: NDArray[np.floating], means: NDArray[np.float64] | None) -> NDArray[np.floating]:
-    """The transposed data in C order, centred; the caller's memory where nothing has to change."""
-    if means is None:
-        return np.ascontiguousarray(values.T)
-    variables = np.empty(values.shape[::-1], dtype=values.dtype)
-    for rows in row_blocks(*variables.shape):
-        np.subtract(values[:, rows].T, means[rows, None], out=variables[rows], casting="same_kind")
-    return variables
+def _one_row_a_variable(
+    values: NDArray[np.floating], *, center: bool
+) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
+    """The transposed data in C order, centred, and the means; the caller's memory where nothing has to change.
+
+    Means are taken of the contiguous float64 copy, so that they do not depend on how the caller's array is laid out:
+    NumPy adds up rows in another order than columns.
+    """
+    n_samples, size = values.shape
+    means = np.zeros(size)
+    if not center:
+        return np.ascontiguousarray(values.T), means
+    variables = np.empty((size, n_samples), dtype=values.dtype)
+    step = max(1, CACHED_ENTRIES // n_samples)
+    for begin in range(0, size, step):
+        part = slice(begin, begin + step)
+        block = np.array(values[:, part].T, dtype=np.float64, order="C")
+        with np.errstate(over="ignore"):
+            means[part] = block.mean(axis=1)
+            np.subtract(block, means[part, None], out=variables[part], casting="same_kind")
+    return variables, means

@@ -15,7 +15,8 @@ def averaging_errors(matrix: CheckedArray) -> NDArray[np.float64]:
     """The rounding of (A + A') / 2 where the door had to average: one unit of the largest entry."""
     errors = np.zeros(matrix.values.shape[0])
     if matrix.symmetrised:
-        errors += float(np.finfo(matrix.values.dtype).eps) * matrix.magnitude
+        rounding = np.finfo(matrix.values.dtype)
+        errors += float(rounding.eps) * matrix.magnitude + float(rounding.smallest_subnormal)
     return errors
 
 

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import ConstantColumnError, NonFiniteError, OptionError, ZeroMatrixError
-from sparseigen.inputs.arrays import label, row_blocks
+from sparseigen.errors import ConstantColumnError, NonFiniteError, OptionError, RangeError, ZeroMatrixError
+from sparseigen.inputs.arrays import label
 
-ONE_CALL = 1 << 24
-"""Entries whose sum is asked for in one call: Ctrl-C waits for it."""
+SMALLEST_SCALED = 2.0**-900
+"""Variances below this have lost digits to underflow."""
+SMALLEST_SINGLE, SMALLEST_LARGEST_SINGLE, LARGEST_SINGLE = 2.0**-100, 2.0**-50, 2.0**55
+"""Standard deviations that float32 data may have: each, and the largest of them."""
 
 
 def degrees_of_freedom(n_samples: int, ddof: int) -> int:
@@ -25,19 +27,6 @@ def degrees_of_freedom(n_samples: int, ddof: int) -> int:
     return n_samples - int(ddof)
 
 
-def column_means(values: NDArray[np.floating]) -> NDArray[np.float64]:
-    """The mean of every column, added up in float64."""
-    if values.size <= ONE_CALL:
-        return np.asarray(values.mean(axis=0, dtype=np.float64))
-    if values.flags.f_contiguous:
-        columns = row_blocks(*values.shape[::-1])
-        return np.concatenate([values[:, part].mean(axis=0, dtype=np.float64) for part in columns])
-    sums = np.zeros(values.shape[1])
-    for rows in row_blocks(*values.shape):
-        sums += values[rows].sum(axis=0, dtype=np.float64)
-    return sums / len(values)
-
-
 def scales(
     variances: NDArray[np.float64], means: NDArray[np.float64], names: Sequence[str] | None
 ) -> NDArray[np.float64]:
@@ -46,6 +35,13 @@ def scales(
     A column whose deviation is at rounding level of its mean counts as constant.
     """
     deviations = np.sqrt(variances)
+    tiny = np.flatnonzero((variances > 0.0) & (variances < SMALLEST_SCALED))
+    if tiny.size:
+        message = (
+            f"{label(int(tiny[0]), names)} has a standard deviation of {deviations[tiny[0]]:.3g}: its squares "
+            "underflow, so scale=True cannot divide by it. Multiply X by a constant first."
+        )
+        raise RangeError(message)
     constant = np.flatnonzero(deviations <= 1e-14 * np.abs(means))
     if constant.size:
         message = (
@@ -57,15 +53,31 @@ def scales(
     return deviations
 
 
-def check_variances(variances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The variances, if they are finite and not all zero."""
+def check_variances(variances: NDArray[np.float64], dtype: np.dtype[np.floating]) -> NDArray[np.float64]:
+    """The variances, if they are finite, not all zero, and such that products stay within the range of ``dtype``."""
     if not np.isfinite(variances).all():
         msg = "the data hold values so large that their squares overflow; divide X by a constant first."
         raise NonFiniteError(msg)
     if not variances.any():
-        msg = "all columns are constant: the covariance is zero, so there is nothing to find."
+        msg = (
+            "all columns are constant (or vary so little that squares underflow): the covariance is zero, so there is "
+            "nothing to find."
+        )
         raise ZeroMatrixError(msg)
+    if dtype == np.float32:
+        _check_single(variances)
     return variances
+
+
+def _check_single(variances: NDArray[np.float64]) -> None:
+    """Refuse float32 data whose products would overflow, or whose deviations are rounded like denormal numbers."""
+    least, most = (float(np.sqrt(end)) for end in (variances[variances > 0.0].min(), variances.max()))
+    if least < SMALLEST_SINGLE or not SMALLEST_LARGEST_SINGLE <= most <= LARGEST_SINGLE:
+        message = (
+            f"X is float32 and its standard deviations go from {least:.3g} to {most:.3g}; products of such numbers "
+            "leave the range of float32. Multiply X by a constant, or pass it as float64."
+        )
+        raise RangeError(message)
 
 
 def gram_errors(

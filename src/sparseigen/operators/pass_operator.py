@@ -78,7 +78,7 @@ class PassOperator(Operator):
         self.means = found.means if center else np.zeros(self.size)
         with np.errstate(over="ignore"):
             squares = found.squares if center else found.squares + self.n_samples * found.means**2
-        variances = check_variances(squares / self.divisor)
+        variances = check_variances(squares / self.divisor, self.dtype)
         if scale and self.dtype == np.float32 and not self.sparse_blocks:
             (squares,) = self._counted(passes.rounded_squares, (self.means,), passes.added)
             variances = squares / self.divisor

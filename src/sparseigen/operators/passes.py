@@ -46,6 +46,8 @@ class Moments(NamedTuple):
     """Where the first of them is; rows count from the first row of these rows."""
     stored: int
     """Stored entries (all of them for dense data)."""
+    means_rest: Floats
+    """What rounding took from the means: against small deviations it counts when blocks are merged."""
 
 
 class Standard(NamedTuple):
@@ -89,7 +91,7 @@ def _dense_moments(block: Block) -> Moments:
     """
     n_rows, size = block.shape
     centre: Floats | None = None
-    sums, squares = np.zeros(size), np.zeros(size)
+    sums, squares, offsets = np.zeros(size), np.zeros(size), np.zeros(size)
     with np.errstate(all="ignore"):
         for slab in _slabs(block):
             part = slab.sum(axis=0, dtype=np.float64)
@@ -97,12 +99,15 @@ def _dense_moments(block: Block) -> Moments:
                 centre = part / len(slab)
             sums += part
             away = np.subtract(slab, centre, dtype=np.float64)
+            offsets += away.sum(axis=0)
             np.multiply(away, away, out=away)
             squares += away.sum(axis=0)
         assert centre is not None, "a block has at least one row"
         means = sums / n_rows
-        squares = np.maximum(squares - n_rows * (means - centre) ** 2, 0.0)
-    found = Moments(n_rows, means, squares, 0, 0, 0, n_rows * size)
+        offsets /= n_rows  # the mean is centre + offsets, to more digits than a float of its size has
+        squares = np.maximum(squares - n_rows * offsets**2, 0.0)
+        rest = (centre - means) + offsets
+    found = Moments(n_rows, means, squares, 0, 0, 0, n_rows * size, rest)
     return found if np.isfinite(means).all() else _marked(found, ~np.isfinite(np.asarray(block)))
 
 
@@ -114,7 +119,7 @@ def _sparse_moments(block: Block) -> Moments:
         means = np.bincount(block.indices, weights=values, minlength=size) / n_rows
         away = values - means[block.indices]
         squares = np.bincount(block.indices, weights=away * away, minlength=size) + (n_rows - filled) * means**2
-    found = Moments(n_rows, means, squares, 0, 0, 0, len(values))
+    found = Moments(n_rows, means, squares, 0, 0, 0, len(values), np.zeros(size))
     if np.isfinite(means).all():
         return found
     bad = np.flatnonzero(~np.isfinite(values))
@@ -139,11 +144,13 @@ def merged_moments(first: Moments, second: Moments) -> Moments:
     """
     count = first.n_rows + second.n_rows
     with np.errstate(all="ignore"):
-        away = second.means - first.means
-        means = first.means + away * (second.n_rows / count)
+        share = second.n_rows / count
+        away = (second.means - first.means) + (second.means_rest - first.means_rest)
+        means = first.means + (second.means - first.means) * share  # without the rests: the means of data in memory
+        rest = (first.means - means) + (first.means_rest + away * share)
         squares = first.squares + second.squares + away**2 * (first.n_rows * second.n_rows / count)
     row, column = (first.row, first.column) if first.bad else (first.n_rows + second.row, second.column)
-    return Moments(count, means, squares, first.bad + second.bad, row, column, first.stored + second.stored)
+    return Moments(count, means, squares, first.bad + second.bad, row, column, first.stored + second.stored, rest)
 
 
 def rounded_squares(block: Block, means: Floats) -> list[Floats]:

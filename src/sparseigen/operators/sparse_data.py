@@ -13,9 +13,12 @@ from sparseigen.inputs.arrays import CheckedArray, row_blocks
 from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.once import computed_once
 
 SHORT_NUMBERS_FROM = 1 << 20
 """Stored entries from which the products no longer fit in the caches."""
+SPARSE_PRODUCT_COST = 6.0
+"""Time of a multiplication between two sparse matrices, in those of a sparse with a dense one."""
 
 SUMMED_AT_ONCE = 1 << 19
 """Stored entries that are converted and summed at a time: four temporaries of this length."""
@@ -34,9 +37,14 @@ class SparseData(Operator):
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         _check_fits(data.values)
         by_column = data.values.tocsc()
+        usable = data.values.format == "csr" and data.values.has_canonical_format
+        self._given_by_sample = data.values if usable else None
         if not by_column.has_canonical_format:
             by_column = by_column.copy()  # summing duplicates works in place, and the caller's matrix is not ours
             by_column.sum_duplicates()
+        if not by_column.data.all():  # stored zeros are the same data
+            by_column = by_column.copy() if by_column is data.values else by_column
+            by_column.eliminate_zeros()
         self.variables = by_column.T  # compressed rows, one a variable, sharing the memory of by_column
         self.size, self.n_samples = self.variables.shape
         # The products are bound by the memory: short numbers where they suffice, at 2 bytes an entry more memory.
@@ -48,7 +56,7 @@ class SparseData(Operator):
         self.center, self.scale = center, scale
         self.means = self._summed(lambda values, own: values) / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
-        variances = check_variances(self._variances())
+        variances = check_variances(self._variances(), self.dtype)
         if scale:
             self.deviations = scales(variances, self.means, self.names)
 
@@ -59,7 +67,7 @@ class SparseData(Operator):
     def _variances(self) -> NDArray[np.float64]:
         # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.
         filled = np.diff(self.variables.indptr)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by check_variances
             squares = self._summed(lambda values, own: (values - self.means[own]) ** 2)
             squares += (self.n_samples - filled) * self.means**2
         return np.asarray(squares / (self.divisor * self.deviations**2))
@@ -101,6 +109,17 @@ class SparseData(Operator):
         product: Vector = (raw - self.means * scores.sum()) / self.deviations
         return product.astype(self.dtype, copy=False)
 
+    @computed_once
+    def _by_sample(self) -> Any:
+        """X by samples: the caller's own where it came so."""
+        return self.variables.T.tocsr() if self._given_by_sample is None else self._given_by_sample
+
+    @computed_once
+    def _sample_lengths(self) -> NDArray[np.int64]:
+        """Stored entries of each sample."""
+        lengths: NDArray[np.int64] = np.diff(self._by_sample.indptr)
+        return lengths
+
     def _centred(self, indices: Indices, samples: slice) -> NDArray[np.float64]:
         """Some samples of some variables, dense, centred and scaled: shape (len(indices), samples)."""
         block = self.variables[indices][:, samples].toarray().astype(np.float64)
@@ -112,7 +131,18 @@ class SparseData(Operator):
         return self.accurate_columns(indices).astype(self.dtype, copy=False)
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
-        """The same in float64."""
+        """The same in float64; variables that share few samples are multiplied as sparse ones.
+
+        Both ways subtract products of uncentred numbers, which is what `entry_errors` allows for.
+        """
+        chosen = self.variables[indices].astype(np.float64)
+        entries_met = float(self._sample_lengths[chosen.indices].sum())
+        if SPARSE_PRODUCT_COST * entries_met < float(self.variables.nnz) * len(indices):
+            with np.errstate(over="ignore", invalid="ignore"):
+                raw = (chosen @ self._by_sample).toarray()
+                raw -= np.multiply.outer(self.n_samples * self.means[indices], self.means)
+            if np.isfinite(raw).all():  # uncentred squares can overflow where centred ones do not
+                return np.asarray(raw.T / (self.divisor * self.deviations[:, None]) / self.deviations[indices])
         out = np.zeros((self.size, len(indices)))
         for samples in row_blocks(self.n_samples, len(indices)):
             block = self._centred(indices, samples)

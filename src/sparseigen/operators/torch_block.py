@@ -177,10 +177,7 @@ class Block:
         self._chunk(tf32=tf32)
         self.scores.copy_(scores)
         torch.cuda.synchronize(scores.device)
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            self._chunk(tf32=tf32)
-        self.graphs[tf32] = graph
+        self.graphs[tf32] = torch_reference.recorded(lambda: self._chunk(tf32=tf32))
 
     def take(self, rows: NDArray[np.int64], other: Block, theirs: NDArray[np.int64]) -> None:
         """Keep another block's iterates as these rows."""

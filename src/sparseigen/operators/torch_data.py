@@ -61,7 +61,7 @@ class TorchData(Operator):
             self.dtype = np.dtype(str(self.variables.dtype).removeprefix("torch."))
             self._check_finite()
             self.means = self._centre() if center else np.zeros(self.size)
-            variances = check_variances(self._variances())
+            variances = check_variances(self._variances(), self.dtype)
             self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
             if scale:
                 self.variables /= self._tensor(self.deviations)[:, None]

@@ -262,9 +262,7 @@ class TritonSteps:
         self._chunk(ring)
         self.scores.copy_(before)
         torch.cuda.synchronize(self.scores.device)
-        self.graphs[ring] = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graphs[ring]):
-            self._chunk(ring)
+        self.graphs[ring] = torch_reference.recorded(lambda: self._chunk(ring))
 
     def launch(self, ring: int) -> None:
         """Replay the ring's graph, and copy what the host will look at behind it."""

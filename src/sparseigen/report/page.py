@@ -7,7 +7,7 @@ import html
 import json
 import math
 import os
-import secrets
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,11 @@ from typing import Any
 
 from sparseigen.errors import OptionError
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.writing import write_whole
 
 TEMPLATES = Path(__file__).parent / "page_parts"
+TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that only change the order in which others are shown."""
 DIGITS = 6
 """Significant digits of the numbers behind the pictures; the results of the answer itself are kept in full."""
 
@@ -61,15 +64,7 @@ class Report:
         if target.is_dir():
             message = f"{target} is a folder; give the name of a file, for example {target / 'report.html'}."
             raise OptionError(message)
-        partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-        try:
-            with partial.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(self.html)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(target, self.html)
         return target
 
     def __repr__(self) -> str:
@@ -90,6 +85,7 @@ def render(kind: str, title: str, facts: Mapping[str, Any], payload: Mapping[str
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_upright,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -102,6 +98,11 @@ def render(kind: str, title: str, facts: Mapping[str, Any], payload: Mapping[str
         **facts,
     )
     return Report(title, page)
+
+
+def _upright(value: Any) -> Any:
+    """Text in which nothing turns the direction of reading: a name must not rearrange the sentence around it."""
+    return TURNING.sub(lambda found: f"\\u{ord(found.group()):04x}", value) if type(value) is str else value
 
 
 def pack(payload: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.errors import StartError
+from sparseigen.errors import StartError, ZeroMatrixError
 from sparseigen.inputs.arguments import check_start_vector
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator
 from sparseigen.solvers.elimination import eliminate
@@ -24,6 +24,7 @@ Start = tuple[str, SparseVector]
 
 COLUMN_STARTS = 10
 """Columns of largest top-k energy that `columns` and `auto` start from."""
+SMALLEST_NORM = 2.0**-500
 COLUMN_POOL = 256
 """Columns whose energy is computed when all of them would be too many."""
 
@@ -33,15 +34,21 @@ def max_variance(operator: Operator, cardinality: int, options: SolverOptions) -
 
     Variables whose whole column is zero are passed over: the power method cannot leave them.
     """
+    position = _largest_movable(operator)
+    if position is None:
+        msg = "the variables of largest diagonal entry have zero columns; use start='auto' or start='columns'."
+        raise StartError(msg)
+    return [("max-variance", SparseVector(position, np.ones(1)))]
+
+
+def _largest_movable(operator: Operator) -> Indices | None:
+    """The first variable of largest diagonal entry whose column is not zero, if there is one."""
     diagonal = operator.diagonal()
-    tied = np.flatnonzero(diagonal == diagonal.max())
-    one = np.ones(1)
-    for index in tied:
+    for index in np.flatnonzero(diagonal == diagonal.max()):
         position = np.array([index], dtype=np.int64)
-        if diagonal[index] != 0.0 or operator.apply_support(position, one).any():
-            return [("max-variance", SparseVector(position, one))]
-    msg = "the variables of largest diagonal entry have zero columns; use start='auto' or start='columns'."
-    raise StartError(msg)
+        if diagonal[index] != 0.0 or operator.apply_support(position, np.ones(1)).any():
+            return position
+    return None
 
 
 def top_k_variance(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
@@ -89,6 +96,8 @@ def columns(operator: Operator, cardinality: int, options: SolverOptions) -> lis
         values = column[kept].astype(np.float64)
         values = np.maximum(values, 0.0) if options.nonnegative else values
         if values.any():
+            if float(np.linalg.norm(values)) < SMALLEST_NORM:  # its square underflows
+                values = values / np.abs(values).max()
             starts.append((f"column {j}", SparseVector(kept, values / np.linalg.norm(values))))
     return starts
 
@@ -120,8 +129,19 @@ def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[S
     makers = [columns]
     if operator.diagonal().any():
         makers = [max_variance, top_k_variance, columns, warm]
+        if operator.diagonal().max() <= 0.0 and _largest_movable(operator) is None:
+            makers = [top_k_variance, columns]
     made = operator.together([partial(make, operator, cardinality, options) for make in makers])
-    return [start for starts in made for start in starts]
+    return [start for starts in made for start in starts] or [_single_variable(operator, options)]
+
+
+def _single_variable(operator: Operator, options: SolverOptions) -> Start:
+    """Where no column leads anywhere (all are negative, and loadings must not be): the largest diagonal entry."""
+    diagonal = operator.diagonal()
+    if not diagonal.any() and not options.nonnegative:
+        msg = "every column of the matrix is zero: every sparse vector has value 0, so there is nothing to find."
+        raise ZeroMatrixError(msg)
+    return "max-variance", SparseVector(np.array([int(diagonal.argmax())], dtype=np.int64), np.ones(1))
 
 
 STARTS: dict[str, Callable[[Operator, int, SolverOptions], list[Start]]] = {

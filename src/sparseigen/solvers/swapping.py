@@ -146,7 +146,7 @@ def swap_scores(
     eigenvalues, eigenvectors = np.linalg.eigh(inner)
     top, lead = eigenvalues[-1], eigenvectors[:, -1]
     scale = max(abs(top), abs(eigenvalues[0]), np.finfo(float).tiny)
-    inverse_gaps = 1.0 / np.maximum(top - eigenvalues[:-1], 1e-12 * scale)
+    inverse_gaps = 1.0 / np.maximum(top - eigenvalues[:-1], max(1e-12 * scale, 1e-290))
     rest = eigenvectors[:, :-1]
     spread = rest.T @ border
     image = rest @ (inverse_gaps[:, None] * spread)  # G B

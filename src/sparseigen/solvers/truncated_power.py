@@ -24,6 +24,8 @@ POLISHES = (None, "solve", "swap")
 """None: Algorithm 1 as it stands. "solve": runs end in an exact solve on their support, confirmed by a product.
 "swap": the best runs are then improved by exchanging variables."""
 
+SMALLEST_SHIFT = 1e-12
+"""Relative to the entries, where the products show A indefinite."""
 POLISHED_RUNS = 3
 SWAP_ROUNDS = (3, 20, 200)
 """Swaps a polished run may make: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
@@ -64,7 +66,8 @@ def solve_truncated_power(operator: Operator, cardinality: int, options: SolverO
             return _solve(operator, cardinality, options, shift=0.0)
         except IndefiniteMatrixFound:
             pass
-    shift = max(0.0, -lower_end(operator))
+    # Never zero: where products of denormal numbers look indefinite, the eigenvalues need not.
+    shift = max(-lower_end(operator), SMALLEST_SHIFT * operator.magnitude(), float(np.finfo(np.float64).tiny))
     return _solve(operator, cardinality, options, shift=shift)
 
 

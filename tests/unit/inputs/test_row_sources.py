@@ -196,7 +196,7 @@ def _bad_cases(folder, data):
         "flat.npy": (errors.ShapeError, "has 1 dimensions"),
         "text.npy": (errors.DtypeError, "must hold real numbers"),
         "big.npy": (errors.IntegerOverflowError, str(2**60)),
-        "short.npy": (errors.InputError, "cannot be read as a NumPy array|cut short"),
+        "short.npy": (errors.InputError, "cannot be read as a NumPy array|truncated"),
         "junk.h5": (errors.InputError, "cannot be read as HDF5"),
         "junk.arrow": (errors.InputError, "cannot be read as Arrow IPC"),
         "two.h5": (errors.OptionError, "it has: 'a', 'b'. Choose one with dataset="),

@@ -71,3 +71,40 @@ def test_an_operator_over_samples_that_says_nothing_is_not_taken_for_exact(rng):
     operator = se.covariance(rng.standard_normal((30, 6)).astype(np.float32))
     general = Operator.entry_errors(operator)
     assert (general > 10.0 * 2.0**-24 * operator.diagonal()).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("density", [0.01, 0.6])
+@pytest.mark.parametrize("layout", ["csr", "csc"])
+def test_sparse_data_by_either_product(density, scale, dtype, layout, rng):
+    import scipy.sparse as sp
+
+    data = sp.random(400, 60, density=density, format="lil", dtype=dtype, random_state=7)
+    data[:, 3] = 5.0 + rng.standard_normal((400, 1))  # far from zero: uncentred products cancel
+    data[0, :] = 1.0  # no column is constant
+    data = data.asformat(layout)
+    before = data.copy()
+    operator = se.covariance(data, scale=scale)
+    exact = data.toarray().astype(np.longdouble)
+    exact -= exact.mean(axis=0)
+    if scale:
+        exact /= np.sqrt((exact**2).sum(axis=0) / 399)
+    assert within(operator, exact.T @ exact / 399)
+    met = operator._sample_lengths[operator.variables.indices].sum()
+    assert bool(6 * met < operator.variables.nnz * 60) == (density < 0.1)  # both ways are taken by these tests
+    assert (data != before).nnz == 0
+
+
+def test_sparse_columns_whose_uncentred_squares_overflow():
+    import scipy.sparse as sp
+
+    data = sp.random(300, 50, density=0.02, format="lil", dtype=np.float64, random_state=1)
+    data[:, 0] = 1e153  # the sum of its squares overflows, its variance does not
+    data[0, 0] = 1.0000001e153
+    operator = se.covariance(data.tocsr())
+    assert operator._sample_lengths[operator.variables.indices].sum() * 6 < operator.variables.nnz * 50
+    assert np.isfinite(operator.accurate_columns(everything(50))).all()
+    data[:, 0] = 1e155
+    with pytest.raises(se.errors.NonFiniteError, match="overflow"):
+        se.covariance(data.tocsr())

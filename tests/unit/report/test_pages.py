@@ -7,7 +7,6 @@ import html.parser
 import json
 import os
 import re
-from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -183,10 +182,10 @@ def test_save_is_all_or_nothing(full, tmp_path, monkeypatch) -> None:
     assert full.save(str(target)) == target
     target.write_text("old")
 
-    def no_rename(self, other):
+    def no_rename(old, new):
         raise OSError("disk full")
 
-    monkeypatch.setattr(Path, "replace", no_rename)
+    monkeypatch.setattr(os, "replace", no_rename)
     with pytest.raises(OSError, match="disk full"):
         full.save(target)
     assert target.read_text() == "old"

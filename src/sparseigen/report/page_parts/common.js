@@ -181,7 +181,7 @@ function bodyRow(values) {
 function csvCell(value) {
   if (typeof value === "number") return String(value);
   let text = value === null || value === undefined ? "" : String(value);
-  if (/^[=+\-@\t\r]/.test(text)) text = "'" + text;
+  if (/^[' ]*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/.test(text)) text = "'" + text;
   return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 

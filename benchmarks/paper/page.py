@@ -1,0 +1,227 @@
+"""The page of a run: Markdown for the documentation, HTML with a filter, figures and points beside them."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.paper.claims import Table
+from benchmarks.paper.facts import facts
+from benchmarks.paper.figures import as_svg
+from benchmarks.paper.pieces import Figure, Outcome, Settings
+from benchmarks.paper.runner import Run
+from benchmarks.paper.verdicts import VERDICTS, Judged, counts, percentage
+
+SHORT = 30
+"""Rows up to which a table is short."""
+COMMAND = "python -m benchmarks.paper"
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+@dataclass
+class Section:
+    """A table of the paper as the page shows it."""
+
+    table: Table
+    rows: list[Judged]
+    figures: list[tuple[Figure, str]] = field(default_factory=list)
+    points: list[tuple[str, str]] = field(default_factory=list)
+    """Name of the file, and its content: the tables of the pieces that the rows name."""
+
+    @property
+    def setting(self) -> str:
+        """What most rows say of how they were run."""
+        said = [row.claim.setting for row in self.rows]
+        return max(said, key=said.count)
+
+    @property
+    def anchor(self) -> str:
+        return self.table.title.lower().translate(str.maketrans(" ", "-", ":,.()'"))
+
+
+def as_csv(table: dict[str, list[Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table["header"])
+    writer.writerows([f"{cell:.9g}" if isinstance(cell, float) else cell for cell in row] for row in table["rows"])
+    return text.getvalue()
+
+
+def sections(tables: list[Table], rows: list[Judged], result: Run, figures: list[Figure]) -> tuple[list[Section], str]:
+    """The sections, and why there are no figures where there are none."""
+    made, missing = [], ""
+    for table in tables:
+        section = Section(table, [row for row in rows if row.claim.table == table.name])
+        section.points = [(name, as_csv(points)) for name, points in part_tables(table.name, result).items()]
+        for figure in figures:
+            found = {name: result.outcomes.get(name) for name in figure.pieces}
+            if figure.table == table.name and all(isinstance(outcome, Outcome) for outcome in found.values()):
+                try:
+                    section.figures.append((figure, as_svg(figure.draw(found))))
+                except ModuleNotFoundError as error:
+                    if error.name != "matplotlib":
+                        raise
+                    missing = "No figures: matplotlib is not installed (pip install 'sparseigen[docs]')."
+        made.append(section)
+    return made, missing
+
+
+def part_tables(part: str, result: Run) -> dict[str, dict[str, list[Any]]]:
+    """The tables of a part by file name; short ones of several runs that look alike become one table."""
+    made: dict[str, dict[str, list[Any]]] = {}
+    for piece, outcome in result.outcomes.items():
+        if not piece.startswith(f"{part}/") or not isinstance(outcome, Outcome):
+            continue
+        for key, points in outcome.tables.items():
+            if len(points["rows"]) > SHORT:
+                made[f"{piece.replace('/', '-')}-{key}.csv"] = points
+            else:
+                header = ["run", *points["header"]]
+                together = made.setdefault(f"{part}-{key}.csv", {"header": header, "rows": []})
+                run = piece.removeprefix(f"{part}/")
+                together["rows"] += [[run, *row] for row in points["rows"]]
+    return made
+
+
+def _cell(text: object) -> str:
+    """Text for a cell of a Markdown table: no bars, no markup of its own."""
+    plain = html.escape(" ".join(str(text).split()), quote=False)
+    for mark in "\\`*_[]|$~":
+        plain = plain.replace(mark, f"\\{mark}")
+    return plain
+
+
+def _line(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def remarks(row: Judged) -> str:
+    beside = f"Beside: {'; '.join(row.beside)}." if row.beside else ""
+    return " ".join(text for text in (row.reason, beside) if text)
+
+
+def shown_tolerance(row: Judged) -> str:
+    if row.claim.relation != "equal":
+        return row.claim.relation
+    return f"{row.tolerance:.1e}" if row.tolerance else "exact"
+
+
+def _summary(made: list[Section], rows: list[Judged]) -> list[str]:
+    lines = [_line(["part", "rows", *VERDICTS]), _line(["---"] * (2 + len(VERDICTS)))]
+    for section in made:
+        found = counts(section.rows)
+        link = f"[{section.table.title}](#{section.anchor})"
+        lines.append(_line([link, str(len(section.rows)), *(str(found[v]) for v in VERDICTS)]))
+    found = counts(rows)
+    lines.append(_line(["**all**", f"**{len(rows)}**", *(f"**{found[v]}**" for v in VERDICTS)]))
+    return lines
+
+
+def _head(rows: list[Judged], result: Run, settings: Settings, complete: bool) -> list[str]:
+    about = ", ".join(f"{name} {value}" for name, value in facts().items())
+    run = f"computing {sum(result.seconds.values()):.0f} s over all processes, seed {settings.seed}, "
+    run += f"{settings.repeats} repeats; {result.kept} of {result.kept + result.done} blocks kept from an earlier run"
+    part = [] if complete else ["**A page of some rows only**: the run was asked for a part of the paper.", ""]
+    return [
+        "# The paper reproduced",
+        "",
+        "<!-- Generated by `make reproduce`. Never edit: change benchmarks/paper and run it again. -->",
+        "",
+        'X.-T. Yuan and T. Zhang, "Truncated Power Method for Sparse Eigenvalue Problems", JMLR 14 (2013), 899-925.',
+        "Every number of the paper that can be computed is computed again, and compared at run time: values are scored",
+        "in float64 from the returned vectors and sets, never taken from a solver. Misses stay in.",
+        "",
+        *part,
+        f"**{percentage(rows):.1f} % of the runnable rows are reproduced or better.**",
+        "[The same page with a filter box](reproduction.html) finds any row by a number or a name.",
+        "",
+        f"All rows: `make reproduce`. One row, one table: `{COMMAND} T1.spca.success`, `{COMMAND} T3`.",
+        "",
+        f"Made with: {_cell(about)}.",
+        f"Run: {run}; this call {result.wall:.0f} s.",
+        "",
+    ]
+
+
+def _section(section: Section, folder: str) -> list[str]:
+    table = section.table
+    lines = [f"## {table.title}", "", *([_cell(table.text), ""] if table.text.strip() else [])]
+    lines += [f"Setting: {_cell(section.setting)}.", ""]
+    for figure, _ in section.figures:
+        lines += [f"![{figure.caption}]({folder}/{figure.name}.svg)", "", f"*{figure.caption}*", ""]
+    lines += [_line(["place, command", "paper", "ours", "tolerance", "verdict", "remarks"]), _line(["---"] * 6)]
+    for row in section.rows:
+        claim = row.claim
+        setting = "" if claim.setting == section.setting else f" ({_cell(claim.setting)})"
+        where = f'<span id="{claim.id}"></span>{_cell(claim.place)}{setting}<br>`{COMMAND} {claim.id}`'
+        cells = [where, _cell(claim.paper), _cell(row.ours), shown_tolerance(row), row.verdict, _cell(remarks(row))]
+        lines.append(_line(cells))
+    lines.append("")
+    if section.points:
+        links = ", ".join(f"[{name}]({folder}/{name})" for name, _ in section.points)
+        lines += [f"All points: {links}.", ""]
+    return lines
+
+
+def markdown(made: list[Section], rows: list[Judged], result: Run, settings: Settings, folder: str, complete: bool,
+             missing: str) -> str:  # fmt: skip
+    """The page for the documentation."""
+    lines = _head(rows, result, settings, complete) + _summary(made, rows)
+    others = [row for row in rows if row.verdict == "differs"]
+    lines += ["", "Rows that differ: " + (", ".join(f"[{r.claim.id}](#{r.claim.id})" for r in others) or "none") + "."]
+    lines += ["", missing, ""] if missing else [""]
+    for section in made:
+        lines += _section(section, folder)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def web_page(made: list[Section], rows: list[Judged], result: Run, settings: Settings, missing: str) -> str:
+    """One file, no network: a filter box, the rows, figures and points."""
+    from sparseigen.inputs.optional import require
+
+    jinja2 = require("jinja2", purpose="the HTML page of the paper's numbers")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    return environment.get_template("reproduction.html").render(
+        sections=made,
+        counts=counts(rows),
+        verdicts=VERDICTS,
+        percentage=percentage(rows),
+        total=len(rows),
+        facts=facts(),
+        seconds=sum(result.seconds.values()),
+        result=result,
+        settings=settings,
+        command=COMMAND,
+        remarks=remarks,
+        shown_tolerance=shown_tolerance,
+        missing=missing,
+    )
+
+
+def write(
+    out: Path,
+    tables: list[Table],
+    rows: list[Judged],
+    result: Run,
+    settings: Settings,
+    figures: list[Figure],
+    *,
+    complete: bool,
+) -> None:
+    """Write the page, its HTML twin, and a folder of the same name with figures and points."""
+    made, missing = sections(tables, rows, result, figures)
+    folder = out.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    for section in made:
+        for figure, drawing in section.figures:
+            (folder / f"{figure.name}.svg").write_text(drawing, encoding="utf-8")
+        for name, content in section.points:
+            (folder / name).write_text(content, encoding="utf-8")
+    out.write_text(markdown(made, rows, result, settings, folder.name, complete, missing), encoding="utf-8")
+    out.with_suffix(".html").write_text(web_page(made, rows, result, settings, missing), encoding="utf-8")

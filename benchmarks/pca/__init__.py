@@ -1,1 +1,0 @@
-"""Sparse PCA against the paper's tables and against other packages: `python -m benchmarks.pca`."""

@@ -1,0 +1,254 @@
+"""Whole files of every format, made in code: what the mutations start from (name -> content, the first is opened)."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+import scipy.sparse as sp
+
+Files = dict[str, bytes]
+
+ROWS, COLUMNS = 12, 5
+
+
+def numbers() -> np.ndarray:
+    values = np.random.default_rng(7).standard_normal((ROWS, COLUMNS))
+    values[np.abs(values) < 0.4] = 0.0
+    return values
+
+
+def _written(name: str, write: Callable[[Path], Any]) -> Files:
+    """Whatever a writer puts under a name, a folder included."""
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder) / name)
+        found = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+        return {str(path.relative_to(folder)): path.read_bytes() for path in found}
+
+
+def table_text(separator: str = ",", *, labelled: bool = True) -> bytes:
+    rows = [
+        separator.join(([f"r{i}"] if labelled else []) + [repr(float(v)) for v in row])
+        for i, row in enumerate(numbers())
+    ]
+    head = separator.join((["id"] if labelled else []) + ["age", "=sum", "height, m".replace(",", ""), "x", "y"])
+    return "\n".join([head, *rows, ""]).encode()
+
+
+def npy(values: Any) -> bytes:
+    stream = io.BytesIO()
+    np.save(stream, values)
+    return stream.getvalue()
+
+
+def npz(**arrays: Any) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def sparse_npz(form: str) -> bytes:
+    stream = io.BytesIO()
+    sp.save_npz(stream, getattr(sp.csr_array(numbers()), f"to{form}")(), compressed=False)
+    return stream.getvalue()
+
+
+def matrix_market(matrix: Any) -> bytes:
+    stream = io.BytesIO()
+    scipy.io.mmwrite(stream, matrix)
+    return stream.getvalue()
+
+
+def arrow_table() -> Any:
+    import pyarrow as pa
+
+    values = numbers()
+    return pa.table({"name": [f"r{i}" for i in range(ROWS)], **{f"v{j}": values[:, j] for j in range(COLUMNS)}})
+
+
+def parquet(table: Any, **options: Any) -> bytes:
+    import pyarrow.parquet
+
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(table, stream, **options)
+    return stream.getvalue()
+
+
+def feather(table: Any, compression: str) -> bytes:
+    import pyarrow.feather
+
+    stream = io.BytesIO()
+    pyarrow.feather.write_feather(table, stream, compression=compression)
+    return stream.getvalue()
+
+
+def hdf5(form: str) -> bytes:
+    import h5py
+
+    stream = io.BytesIO()
+    with h5py.File(stream, "w") as file:
+        if form == "dense":
+            file.create_dataset("X", data=numbers(), chunks=(4, COLUMNS), compression="gzip")
+        else:
+            matrix = (sp.csr_array if form == "csr" else sp.csc_array)(numbers())
+            group = file.create_group("X")
+            group.attrs["shape"] = matrix.shape
+            group.attrs["encoding-type"] = f"{form}_matrix"
+            for part in ("data", "indices", "indptr"):
+                group[part] = getattr(matrix, part)
+        for axis, count in (("obs", ROWS), ("var", COLUMNS)):
+            group = file.create_group(axis)
+            group.attrs["_index"] = "_index"
+            group["_index"] = np.array([f"{axis}{i}" for i in range(count)], dtype=object)
+        file["obs"]["kind"] = np.array(["a", "b"] * (ROWS // 2), dtype="S")
+    return stream.getvalue()
+
+
+def zarr_store(version: int) -> Files:
+    import zarr
+
+    def write(path: Path) -> None:
+        array = zarr.create_array(
+            str(path), shape=(ROWS, COLUMNS), chunks=(5, COLUMNS), dtype="f8", zarr_format=version
+        )
+        array[:] = numbers()
+
+    return _written("x.zarr", write)
+
+
+def edges() -> sp.csr_array:
+    generator = np.random.default_rng(3)
+    matrix = (generator.random((20, 20)) < 0.3) * generator.integers(1, 9, (20, 20))
+    matrix[19, 0] = matrix[0, 19] = 1
+    return sp.csr_array(matrix)
+
+
+def edge_text(separator: str = "\t", names: bool = False, header: str = "# a comment\n") -> bytes:
+    entries = edges().tocoo()
+    pairs = zip(*entries.coords, entries.data, strict=True)
+    ends = [(f"n{i}", f"n{j}", w) if names else (i, j, w) for i, j, w in pairs]
+    return (header + "".join(separator.join(map(str, edge)) + "\n" for edge in ends)).encode()
+
+
+def edge_table() -> Any:
+    import pyarrow as pa
+
+    entries = edges().tocoo()
+    return pa.table({"source": entries.coords[0], "target": entries.coords[1], "weight": entries.data})
+
+
+def graphml() -> bytes:
+    import networkx as nx
+
+    stream = io.BytesIO()
+    nx.write_graphml(nx.from_scipy_sparse_array(edges(), create_using=nx.DiGraph), stream)
+    return stream.getvalue()
+
+
+class Bits:
+    """Numbers in the codes of a WebGraph stream."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def unary(self, number: int) -> None:
+        self.text += "0" * number + "1"
+
+    def gamma(self, number: int) -> None:
+        length = (number + 1).bit_length() - 1
+        self.unary(length)
+        self.text += format(number + 1, "b")[1:]
+
+    def zeta3(self, number: int) -> None:
+        steps = ((number + 1).bit_length() - 1) // 3
+        self.unary(steps)
+        left = 1 << 3 * steps
+        if number + 1 < 2 * left:  # minimal binary code: the shorter words come first
+            self.text += format(number + 1 - left, f"0{3 * steps + 2}b")
+        else:
+            self.text += format(number + 1, f"0{3 * steps + 3}b")
+
+    def content(self) -> bytes:
+        padded = self.text + "0" * (-len(self.text) % 8)
+        return int(padded, 2).to_bytes(len(padded) // 8, "big")
+
+
+def webgraph() -> Files:
+    """A small graph with references, blocks, intervals and residuals."""
+    lists = [
+        [1, 2, 3, 4, 5, 9],
+        [1, 2, 3, 4, 5, 9],
+        [1, 2, 3, 4, 5],
+        [0],
+        [],
+        [6, 7, 8, 9],
+        [0, 3, 9],
+        [],
+        [2],
+        [0, 1, 2, 3],
+    ]
+    bits = Bits()
+    for node, successors in enumerate(lists):
+        bits.gamma(len(successors))
+        if not successors:
+            continue
+        if node == 1:  # all of the list before
+            bits.unary(1)
+            bits.gamma(0)
+            continue
+        if node == 2:  # the first five of the list before
+            bits.unary(1)
+            bits.gamma(1)
+            bits.gamma(5)
+            continue
+        bits.unary(0)
+        run = successors[:-1] if node == 0 else successors if len(successors) == 4 else []
+        bits.gamma(int(bool(run)))
+        if run:
+            _signed(bits.gamma, run[0] - node)
+            bits.gamma(len(run) - 4)
+        rest = [s for s in successors if s not in run]
+        for place, successor in enumerate(rest):
+            if place == 0:
+                _signed(bits.zeta3, successor - node)
+            else:
+                bits.zeta3(successor - rest[place - 1] - 1)
+    properties = (
+        f"nodes={len(lists)}\narcs={sum(map(len, lists))}\nwindowsize=7\nminintervallength=4\nzetak=3\nversion=0\n"
+    )
+    return {"g.graph": bits.content(), "g.properties": (properties + "compressionflags=\n").encode()}
+
+
+def _signed(write: Callable[[int], None], number: int) -> None:
+    write(2 * number if number >= 0 else -2 * number - 1)
+
+
+IDENTITY = {"data": "x", "scale": False}
+
+
+def checkpoint() -> Files:
+    data = npy(np.arange(6.0)) + npy(np.eye(2))
+    record = ["key0", "arrays", 0, len(data), hashlib.sha256(data).hexdigest(), 0]
+    moments = b"".join(npy(np.asarray(part)) for part in (3, np.zeros(4), np.ones(4), 0, 0, 0, 12))
+    second = ["key1", "moments", len(data), len(moments), hashlib.sha256(moments).hexdigest(), 0]
+    body = {
+        "format": "sparseigen checkpoint 1",
+        "identity": IDENTITY,
+        "passes": 2,
+        "records": [record, second],
+        "partial": None,
+    }
+    text = json.dumps(body, sort_keys=True).encode()
+    return {"saved": hashlib.sha256(text).hexdigest().encode() + b"\n" + text + b"\n", "saved.data": data + moments}
+
+
+def packed(content: bytes) -> bytes:
+    return gzip.compress(content, 1, mtime=0)

@@ -1,0 +1,49 @@
+"""Which tests run which lines, and how long each takes: measured once, by coverage with one context a test."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import coverage
+
+TESTS = ("tests/unit/solvers", "tests/unit/certificates", "tests/unit/exact", "tests/unit/operators",
+         "tests/unit/test_bad_input.py", "tests/unit/test_results.py", "tests/property", "tests/common",
+         "tests/reference/test_pitprops.py", "tests/reference/test_pitprops_tables.py",
+         "tests/reference/test_certificates.py", "tests/reference/test_toy_recovery.py")  # fmt: skip
+
+
+def measure(folder: Path) -> None:
+    """Run the tests once, with every line attributed to the tests that reach it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    env = os.environ | {"COVERAGE_FILE": str(folder / "lines"), "SECONDS_FILE": str(folder / "seconds.json")}
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "--hypothesis-seed=0"]
+    command += ["-p", "tools.mutation.processor_seconds", "--cov=sparseigen", "--cov-context=test", "--cov-report="]
+    subprocess.run([*command, *TESTS], env=env, check=True)
+
+
+class Reach:
+    """The tests of a line, fastest first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
+        self.data = coverage.CoverageData(basename=str(folder / "lines"))
+        self.data.read()
+        self.files = {Path(name).as_posix().split("/src/")[-1]: name for name in self.data.measured_files()}
+        self.lines: dict[str, dict[int, list[str]]] = {}
+
+    def tests(self, module: str, line: int) -> list[str]:
+        """Of the line; of the whole module where only its import runs the line."""
+        if module not in self.lines:
+            self.lines[module] = self.data.contexts_by_lineno(self.files[module])
+        by_line = self.lines[module]
+        here = self._known(by_line.get(line, []))
+        everywhere = self._known([name for names in by_line.values() for name in names])
+        return here if here or line not in by_line else everywhere
+
+    def _known(self, contexts: list[str]) -> list[str]:
+        names = {name.rsplit("|", 1)[0] for name in contexts if "|" in name}
+        return sorted(names & self.seconds.keys(), key=lambda name: (self.seconds[name], name))
