@@ -16,8 +16,8 @@ penalty get it by bisection until k variables are left; `fit` is the time of tha
 search. Random methods try two seeds (three in `make bench`); the best counts. Every support is then given its best
 weights, so nobody loses by shrinkage. Where a method cannot keep exactly k variables, the nearest number below counts
 (`kept`), and `of ours` compares with our default at that same number. For graphs the value is the average degree inside
-the set that networkx returned, and ours is asked for as many vertices. Our own times begin at the array or matrix, as theirs
-do. Times are processor seconds of one thread, the smallest of their repeats: the clock's on an idle machine.
+the set that networkx returned, and ours is asked for as many vertices. Our own times begin at the array or matrix,
+as theirs do. Times are processor seconds of one thread, the smallest of their repeats: the clock's on an idle machine.
 `PASS` for speed means at least {TIMES_FASTER:.0f} times as fast as one SparsePCA fit, its penalty known, on Gaussian
 data.
 """
