@@ -30,7 +30,7 @@ help:
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
-	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs: certificates checked in exact arithmetic"
+	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs: certificates checked in exact arithmetic; 10 of files"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -174,6 +174,7 @@ MINUTES ?= 10
 SEED ?= 0
 fuzz: $(VENV)/.ready
 	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
+	$(BIN)/python -m fuzzing readers --minutes $(MINUTES) --seed $(SEED)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api docs/auto_examples
