@@ -7,7 +7,7 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
-  wheel-test lock audit test-oldest test-newest coverage mutants fuzz sanitize \
+  wheel-test lock audit test-oldest test-newest coverage mutants fuzz stress sanitize \
   reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
@@ -30,7 +30,8 @@ help:
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
-	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs: certificates checked in exact arithmetic"
+	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
+	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs, checked in exact arithmetic; READER_MINUTES=2 of files"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -171,9 +172,16 @@ bench-scale: $(VENV)/.ready
 
 # Violations are saved in build/fuzz, each with the command that replays it; SEED= gives other cases.
 MINUTES ?= 10
+READER_MINUTES ?= 2
 SEED ?= 0
 fuzz: $(VENV)/.ready
 	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
+	$(BIN)/python -m fuzzing readers --minutes $(READER_MINUTES) --seed $(SEED)
+
+RUNS ?= 200
+stress: $(VENV)/.ready
+	$(TEST_ENV) $(BIN)/python -m fuzzing concurrency --runs $(RUNS)
+	$(TEST_ENV) $(BIN)/python -m fuzzing signals --runs 6
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api docs/auto_examples

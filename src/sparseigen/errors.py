@@ -17,6 +17,10 @@ class InputError(SparseigenError, ValueError):
     """The data or an argument cannot be used."""
 
 
+class NotEnoughMemoryError(InputError, MemoryError):
+    """A request that cannot fit; refused before anything is allocated."""
+
+
 class ShapeError(InputError):
     """An array has the wrong number of dimensions, is empty, or its sides do not fit."""
 

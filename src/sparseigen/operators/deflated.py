@@ -15,7 +15,7 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property, partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparseigen.errors import RangeError, StartError
 from sparseigen.inputs.arrays import row_blocks
 from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
+from sparseigen.operators.once import computed_once
 
 LARGEST_PRODUCT = 2.0**500
 SMALLEST_VALUE = 2.0**-1020
@@ -91,7 +92,7 @@ class LowRankUpdated(Operator):
         """
         return self._errors_once
 
-    @cached_property
+    @computed_once
     def _errors_once(self) -> NDArray[np.float64]:
         values, vectors = np.linalg.eigh(np.abs(self.middle))
         absolute = (vectors * np.abs(values)) @ vectors.T
