@@ -160,7 +160,7 @@ def test_a_huge_entry_among_the_others_is_none_of_the_candidates_business(rng):
 
 
 def test_deflating_a_huge_matrix_is_refused():
-    with pytest.raises(RangeError, match="deflation squares products of size 1e[+]290"):
+    with pytest.raises(RangeError, match=r"deflation squares products of size 1e[+]290"):
         as_operator(np.diag([1e290, 1.0])).deflated(np.array([1.0, 0.0]))
 
 
