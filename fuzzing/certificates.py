@@ -244,7 +244,11 @@ def _work(reports: Any, seed: int, first: int, step: int, deadline: float) -> No
     counts: Counter[tuple[str, str, str, str]] = Counter()
     texts: list[str] = []
     index, said = first, time.monotonic()
+    parent = multiprocessing.parent_process()
     while time.time() < deadline:
+        if parent is not None and not parent.is_alive():  # killed: nobody is left to report to
+            reports.cancel_join_thread()
+            return
         found, arrays = findings(seed, index)
         counts.update((one.family, one.carrier, one.method, one.how) for one in found)
         bad = [one for one in found if one.how == "violation"]
