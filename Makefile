@@ -7,7 +7,7 @@ CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
-  wheel-test lock audit test-oldest test-newest coverage mutants \
+  wheel-test lock audit test-oldest test-newest coverage mutants fuzz stress sanitize \
   reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
@@ -16,7 +16,6 @@ help:
 	@echo "make test-browser  the report pages in a real browser (installs Debian's chromium where there is none)"
 	@echo "make docs   the documentation in docs/_build/html: warnings are errors, its examples and all doctests run"
 	@echo "make lint   ruff and mypy (strict)"
-	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
 	@echo "make coverage  branches that the tests reach (with torch); fails under 92 %"
 	@echo "make mutants  small faults put into solvers and certificates: does a test notice? (SAMPLE=400 SEED=0)"
 	@echo "make wheel-test  sdist and wheel from nothing: contents, processors, smoke and tests in clean environments"
@@ -26,9 +25,13 @@ help:
 	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, build/bench.html"
 	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
 	@echo "make bench-micro  small calls timed by pytest-benchmark, compared with the last time"
+	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
+	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers, with its tests and fuzzer"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
-	@echo "make bench-graphs  densest subgraphs: the paper's graphs, Frank-Wolfe, a graph of 100 million arcs"
+	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
+	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
+	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs, checked in exact arithmetic; READER_MINUTES=2 of files"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -124,15 +127,14 @@ audit: $(LOCK_TOOLS)/.ready
 test-oldest test-newest:
 	$(PYTHON) tools/test_versions.py $(@:test-%=%)
 
+# The C++ core under sanitizers, built under build/sanitize: Linux with gcc (libasan, libubsan, libtsan).
+sanitize: $(VENV)/.ready
+	$(BIN)/python -m fuzzing sanitize --minutes 1
+
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-
-# matplotlib, which draws the figures, comes with what the documentation needs. ARGS="T3 --data DIR" chooses.
-ARGS ?=
-reproduce: $(VENV)/.docs-ready
-	$(BIN)/python -m benchmarks.paper $(ARGS)
 
 # Like the documentation's packages: the extra's are added, nothing is built. A peer that cannot be installed is left
 # out and shows as such in the results; the packages that the measurements themselves need must be there.
@@ -152,7 +154,12 @@ bench-quick: $(VENV)/.bench-ready
 
 bench-micro: $(VENV)/.bench-ready
 	$(TEST_ENV) $(BIN)/python -m pytest -p no:cacheprovider --benchmark-storage=file://bench-results/micro \
-	  --benchmark-autosave --benchmark-compare benchmarks/micro
+	  --benchmark-autosave $(if $(wildcard bench-results/micro/*/*.json),--benchmark-compare) benchmarks/micro
+
+# matplotlib, which draws the figures, comes with what the documentation needs. ARGS="T3 --data DIR" chooses.
+ARGS ?=
+reproduce: $(VENV)/.docs-ready
+	$(BIN)/python -m benchmarks.paper $(ARGS)
 
 bench-certificates: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.certificates
@@ -162,6 +169,19 @@ bench-graphs: $(VENV)/.ready
 
 bench-scale: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.scale
+
+# Violations are saved in build/fuzz, each with the command that replays it; SEED= gives other cases.
+MINUTES ?= 10
+READER_MINUTES ?= 2
+SEED ?= 0
+fuzz: $(VENV)/.ready
+	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
+	$(BIN)/python -m fuzzing readers --minutes $(READER_MINUTES) --seed $(SEED)
+
+RUNS ?= 200
+stress: $(VENV)/.ready
+	$(TEST_ENV) $(BIN)/python -m fuzzing concurrency --runs $(RUNS)
+	$(TEST_ENV) $(BIN)/python -m fuzzing signals --runs 6
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/api docs/auto_examples

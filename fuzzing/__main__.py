@@ -7,7 +7,10 @@ import sys
 
 PARTS = {
     "certificates": "fuzzing.certificates",
+    "concurrency": "fuzzing.concurrency",
     "readers": "fuzzing.readers",
+    "sanitize": "fuzzing.sanitize",
+    "signals": "fuzzing.signals",
 }
 """Name of the part -> its module."""
 

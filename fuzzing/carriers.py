@@ -30,6 +30,8 @@ class Carried(NamedTuple):
     truth: Truth
     says: str = ""
     """Options that were drawn."""
+    scale: float = 0.0
+    """The size of what was deflated: values are as accurate as that allows."""
     keeps: Any = None
     """What must live as long as the question: a folder with the file that is read."""
 
@@ -87,7 +89,7 @@ def _deflate(rng: Generator, operator: Any, truth: Truth) -> Carried:
         vector[int(rng.integers(operator.size))] = 1.0
         operator = DEFLATIONS[name](operator, vector)
     left = getattr(operator, "left", None)
-    return Carried(operator, truth if left is None else truth.updated(left, operator.middle), name)
+    return Carried(operator, truth if left is None else truth.updated(left, operator.middle), name, truth.largest)
 
 
 def _deflated(rng: Generator, matrix: Array) -> Carried:
@@ -141,7 +143,11 @@ def _file(rng: Generator, data: Array) -> Carried:
     path = Path(folder.name) / "data.npy"
     np.save(path, data)
     given = path if rng.random() < 0.5 else np.load(path, mmap_mode="r")
-    return _covariance(given, data, _options(rng))._replace(keeps=folder)
+    try:
+        return _covariance(given, data, _options(rng))._replace(keeps=folder)
+    except Exception:
+        folder.cleanup()
+        raise
 
 
 def _deflated_data(rng: Generator, data: Array) -> Carried:

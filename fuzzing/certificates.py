@@ -64,71 +64,87 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 def findings(seed: int, index: int) -> tuple[list[Finding], dict[str, np.ndarray]]:
     """Every certificate of one instance, and the arrays it was made from."""
+    from fuzzing import carriers, families, graphs
+
     rng = np.random.default_rng([seed, index])
     kind = rng.random()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        _allow_our_warnings()
-        return _graph_findings(rng) if kind < GRAPHS else _matrix_findings(rng, data=kind > GRAPHS + MATRICES)
+    if kind < GRAPHS:
+        return graph_findings(rng, str(rng.choice(list(graphs.WEIGHTS))))
+    if kind < GRAPHS + MATRICES:
+        family, carrier = rng.choice(list(families.MATRICES)), rng.choice(list(carriers.MATRIX_CARRIERS))
+    else:
+        family, carrier = rng.choice(list(families.DATA)), rng.choice(list(carriers.DATA_CARRIERS))
+    return matrix_findings(rng, str(family), str(carrier))
 
 
-def _allow_our_warnings() -> None:
+def _strict_warnings() -> None:
     """What the package says on purpose is no violation; a stray RuntimeWarning of NumPy is."""
     from sparseigen import errors
 
+    warnings.simplefilter("error")
     for value in vars(errors).values():
         if isinstance(value, type) and issubclass(value, Warning):
             warnings.simplefilter("ignore", value)
 
 
-def _graph_findings(rng: np.random.Generator) -> tuple[list[Finding], dict[str, np.ndarray]]:
+def graph_findings(rng: np.random.Generator, family: str) -> tuple[list[Finding], dict[str, np.ndarray]]:
+    """Every certificate of one graph."""
     from fuzzing import graphs
 
-    family = str(rng.choice(list(graphs.WEIGHTS)))
     question = graphs.GraphQuestion(rng, family)
     found = []
     carrier = "directed graph" if question.directed else "graph"
-    try:
-        for method, wrong in graphs.problems_of(question):
-            found.append(Finding(family, carrier, method, "violation" if wrong else "exact", tuple(wrong)))
-    except Exception as error:
-        found.append(_of_error(error, family, carrier, "graphs", None, question.matrix))
-    return found, question.arrays()
+    with warnings.catch_warnings():
+        _strict_warnings()
+        try:
+            for method, wrong in graphs.problems_of(question):
+                found.append(Finding(family, carrier, method, "violation" if wrong else "exact", tuple(wrong)))
+        except Exception as error:
+            found.append(_of_error(error, family, carrier, "graphs", None, question.matrix))
+    return found, {"graph": question.matrix}
 
 
-def _matrix_findings(rng: np.random.Generator, *, data: bool) -> tuple[list[Finding], dict[str, np.ndarray]]:
-    from fuzzing import carriers, claims, families
+def matrix_findings(rng: np.random.Generator, family: str, carrier: str) -> tuple[list[Finding], dict[str, np.ndarray]]:
+    """Every certificate of one matrix or one set of data, carried by one operator."""
+    from fuzzing import carriers, families
 
     size = int(rng.integers(1, families.LARGEST_SIZE + 1))
-    family = str(rng.choice(list(families.DATA if data else families.MATRICES)))
+    data = family in families.DATA
     samples = int(rng.integers(2, 2 * size + 4))
     values = families.DATA[family](rng, samples, size) if data else families.MATRICES[family](rng, size)
     if rng.random() < 0.3:
         values = families.as_single(values)
-    kinds = carriers.DATA_CARRIERS if data else carriers.MATRIX_CARRIERS
-    carrier = str(rng.choice(list(kinds)))
     label = f"{carrier}, {values.dtype}"
-    arrays = {"values": values}
-    try:
-        carried = kinds[carrier](rng, values)
-    except Exception as error:
-        return [_of_error(error, family, label, "input", None, values)], arrays
+    with warnings.catch_warnings():
+        _strict_warnings()
+        try:
+            carried = (carriers.DATA_CARRIERS if data else carriers.MATRIX_CARRIERS)[carrier](rng, values)
+        except Exception as error:
+            return [_of_error(error, family, label, "input", None, values)], {"values": values}
+        try:
+            return _asked(rng, carried, family, label, values), {"values": values}
+        finally:
+            if carried.keeps is not None:
+                carried.keeps.cleanup()
+
+
+def _asked(rng: np.random.Generator, carried: Any, family: str, label: str, values: np.ndarray) -> list[Finding]:
+    """Everything that is asked about one matrix, checked."""
+    from fuzzing import claims
+
     if min(carried.truth.weights) <= 0:
-        wrong = ("a column without variance was scaled",)
-        return [Finding(family, label, "input", "violation", wrong)], arrays
-    found = []
+        return [Finding(family, label, "input", "violation", ("a column without variance was scaled",))]
+    found: list[Finding] = []
     question = claims.Question(carried.given, carried.truth, rng)
     for ask in claims.asked(rng):
         try:
-            found += [_checked(claim, carried.truth, family, label) for claim in ask(question)]
+            found += [checked(claim, carried.truth, family, label, carried.scale) for claim in ask(question)]
         except Exception as error:
             found.append(_of_error(error, family, label, ask.__name__, carried.truth, values))
-    if carried.keeps is not None:
-        carried.keeps.cleanup()
-    return found, arrays
+    return found
 
 
-def _checked(claim: Any, truth: Any, family: str, carrier: str) -> Finding:
+def checked(claim: Any, truth: Any, family: str, carrier: str, scale: float = 0.0) -> Finding:
     """The bracket, and the vector that is said to reach one end of it, against the truth."""
     about, low, high = truth, claim.low, claim.high
     if claim.candidates is not None:
@@ -149,12 +165,13 @@ def _checked(claim: Any, truth: Any, family: str, carrier: str) -> Finding:
     if not holds:
         wrong.append(f"k={claim.cardinality} {claim.which}: lower bound {low!r} is not reached")
     if claim.vector is not None:
-        wrong += _vector_problems(claim, truth.negated() if claim.which == "smallest" else truth, low, high)
+        own = truth.negated() if claim.which == "smallest" else truth
+        wrong += _vector_problems(claim, own, low, high, max(scale, truth.largest))
     how = "violation" if wrong else "exact" if exact else "margin"
     return Finding(family, carrier, claim.method, how, tuple(wrong))
 
 
-def _vector_problems(claim: Any, truth: Any, low: float, high: float) -> Iterator[str]:
+def _vector_problems(claim: Any, truth: Any, low: float, high: float, scale: float) -> Iterator[str]:
     vector, count = claim.vector, int(np.count_nonzero(claim.vector))
     if vector.shape != (truth.size,) or not np.isfinite(vector).all():
         yield f"vector {vector!r}"
@@ -167,7 +184,7 @@ def _vector_problems(claim: Any, truth: Any, low: float, high: float) -> Iterato
         yield f"k={claim.cardinality} {claim.which}: the vector does not reach {low!r}"
     if claim.value is not None:
         value = -claim.value if claim.which == "smallest" else claim.value
-        slack = 1e-4 * max(abs(low), abs(high)) + 1e-6 * truth.largest  # float32 products are that accurate
+        slack = 1e-4 * max(abs(low), abs(high)) + 1e-6 * scale + 1e-320  # float32 products are that accurate
         if not low - slack <= value <= high + slack:
             yield f"k={claim.cardinality} {claim.which}: the value {value!r} is outside of {low!r} to {high!r}"
 

@@ -73,9 +73,6 @@ class GraphQuestion:
         sets = supports(self.size, k) if allowed is None else allowed[supports(len(allowed), k)]
         return np.array([self.values[np.ix_(chosen, chosen)].sum() for chosen in sets], dtype=object)
 
-    def arrays(self) -> dict[str, Array]:
-        return {"graph": self.matrix}
-
 
 def problems_of(question: GraphQuestion) -> Iterator[tuple[str, list[str]]]:
     """For every certificate the method that made it, and what is wrong with it."""

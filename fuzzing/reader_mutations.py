@@ -19,7 +19,8 @@ INTEGERS = (0, 1, 2, 7, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**3
 TOKENS = (b"-1", b"0", b"1000000000", b"4294967296", b"9223372036854775807", b"1" + b"0" * 30, b"nan", b"inf", b"-inf",
           b"1e400", b"1e-400", b"1_0", b"=1+1", b"+1", b"@x", b"", b" ", b"x", b"NA", b"\x00", b"\xff\xfe", b"\xc3\x28",
           b'"', b'"a,b"', b"'", b"#", b"%", b"0x10", b"1,5", b"1;5", b"9" * 5000, b"a" * 3000, b"9007199254740993",
-          b"-9007199254740993", b"\xe2\x80\xae", b"</script>", b"0.5", b"1.5e3", b"true", b"null", b"{}", b"[]")  # fmt: skip
+          b"-9007199254740993", b"\xe2\x80\xae", b"</script>", b"0.5", b"1.5e3", b"true", b"null", b"{}",
+          b"[]")  # fmt: skip
 ENDS = (b"\n", b"\r\n", b"\r", b"\n\n", b"\n\r", b"\x0b", b"\x0c", b"\xe2\x80\xa8")
 
 
@@ -109,8 +110,8 @@ def long_line(data: bytes, rng: Rng) -> bytes:
 
 
 BYTES = (truncate, flip, overwrite_integer, remove, repeat, noise, zeros)
-TEXT = (*BYTES[:2], remove, repeat, replace_token, replace_token, replace_token, line_ends, byte_order_mark, shuffle_lines,
-        long_line)  # fmt: skip
+TEXT = (truncate, flip, remove, repeat, replace_token, replace_token, replace_token, line_ends, byte_order_mark,
+        shuffle_lines, long_line)  # fmt: skip
 
 
 def damaged_bytes(data: bytes, rng: Rng, ways: tuple[Callable[[bytes, Rng], bytes], ...] = BYTES) -> bytes:
@@ -157,9 +158,11 @@ def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes
     return out.getvalue()
 
 
-DESCRIPTIONS = ("<f8", ">f8", "<f4", "<f2", "|b1", "<i8", "<u8", "<i4", "|O", "<c16", "<U5", "|S0", "<U0", "|S9", "<M8[ns]",
+DESCRIPTIONS = ("<f8", ">f8", "<f4", "<f2", "|b1", "<i8", "<u8", "<i4", "|O", "<c16", "<U5", "|S0", "<U0", "|S9",
+                "<M8[ns]",
                 "|V8", "f8", "x", "", "<f16", "<f999999999999", "[('a', '<f8')]", "<i2", "|u1", "\\x00")  # fmt: skip
-SHAPES = ("(2, 1000000000)", "(1000000000, 1000000000)", "(-2, 3)", "(0, 5)", "(5, 0)", "()", "(3,)", "(2, 3, 4)", "(3, 4)",
+SHAPES = ("(2, 1000000000)", "(1000000000, 1000000000)", "(-2, 3)", "(0, 5)", "(5, 0)", "()", "(3,)", "(2, 3, 4)",
+          "(3, 4)",
           "(4, 3)", "(18446744073709551616, 1)", "(2L, 3L)", "2, 3", "(1e3, 2)", "(((((((2,)))))))", "(2, 'x')",
           "(9223372036854775807, 9223372036854775807)", "(0, 4611686018427387905)", "(1,) * 9")  # fmt: skip
 
@@ -196,7 +199,8 @@ def damaged_json(data: bytes, rng: Rng) -> bytes:
         if not isinstance(holder[key], dict | list) or not holder[key] or rng.random() < 0.3:
             break
         holder = holder[key]
-    values = [None, -1, 0, 10**9, 2**63, 10**30, 1.5, "", "x", "pickle", [], {}, [-1, 2], [0, 0], [10**9, 10**9], True, "<f4",
+    values = [None, -1, 0, 10**9, 2**63, 10**30, 1.5, "", "x", "pickle", [], {}, [-1, 2], [0, 0], [10**9, 10**9],
+              True, "<f4",
               "|O", [[[[]]]], "../../x", "\x00"]  # fmt: skip
     if key is not None:
         holder[key] = values[int(rng.integers(len(values)))]

@@ -1,11 +1,9 @@
-"""Whole files of every format, made in code: what the mutations start from. File name -> content, the first is opened."""
+"""Whole files of every format, made in code: what the mutations start from (name -> content, the first is opened)."""
 
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +33,10 @@ def _written(name: str, write: Callable[[Path], Any]) -> Files:
 
 
 def table_text(separator: str = ",", *, labelled: bool = True) -> bytes:
-    rows = [separator.join(([f"r{i}"] if labelled else []) + [repr(float(v)) for v in row]) for i, row in enumerate(numbers())]
+    rows = [
+        separator.join(([f"r{i}"] if labelled else []) + [repr(float(v)) for v in row])
+        for i, row in enumerate(numbers())
+    ]
     head = separator.join((["id"] if labelled else []) + ["age", "=sum", "height, m".replace(",", ""), "x", "y"])
     return "\n".join([head, *rows, ""]).encode()
 
@@ -113,7 +114,9 @@ def zarr_store(version: int) -> Files:
     import zarr
 
     def write(path: Path) -> None:
-        array = zarr.create_array(str(path), shape=(ROWS, COLUMNS), chunks=(5, COLUMNS), dtype="f8", zarr_format=version)
+        array = zarr.create_array(
+            str(path), shape=(ROWS, COLUMNS), chunks=(5, COLUMNS), dtype="f8", zarr_format=version
+        )
         array[:] = numbers()
 
     return _written("x.zarr", write)
@@ -178,7 +181,18 @@ class Bits:
 
 def webgraph() -> Files:
     """A small graph with references, blocks, intervals and residuals."""
-    lists = [[1, 2, 3, 4, 5, 9], [1, 2, 3, 4, 5, 9], [1, 2, 3, 4, 5], [0], [], [6, 7, 8, 9], [0, 3, 9], [], [2], [0, 1, 2, 3]]
+    lists = [
+        [1, 2, 3, 4, 5, 9],
+        [1, 2, 3, 4, 5, 9],
+        [1, 2, 3, 4, 5],
+        [0],
+        [],
+        [6, 7, 8, 9],
+        [0, 3, 9],
+        [],
+        [2],
+        [0, 1, 2, 3],
+    ]
     bits = Bits()
     for node, successors in enumerate(lists):
         bits.gamma(len(successors))
@@ -205,7 +219,9 @@ def webgraph() -> Files:
                 _signed(bits.zeta3, successor - node)
             else:
                 bits.zeta3(successor - rest[place - 1] - 1)
-    properties = f"nodes={len(lists)}\narcs={sum(map(len, lists))}\nwindowsize=7\nminintervallength=4\nzetak=3\nversion=0\n"
+    properties = (
+        f"nodes={len(lists)}\narcs={sum(map(len, lists))}\nwindowsize=7\nminintervallength=4\nzetak=3\nversion=0\n"
+    )
     return {"g.graph": bits.content(), "g.properties": (properties + "compressionflags=\n").encode()}
 
 
@@ -217,13 +233,19 @@ IDENTITY = {"data": "x", "scale": False}
 
 
 def checkpoint() -> Files:
-    data = npy(np.arange(6.0)) + npy(np.eye(2))
-    record = ["key0", "arrays", 0, len(data), hashlib.sha256(data).hexdigest(), 0]
-    moments = b"".join(npy(np.asarray(part)) for part in (3, np.zeros(4), np.ones(4), 0, 0, 0, 12))
-    second = ["key1", "moments", len(data), len(moments), hashlib.sha256(moments).hexdigest(), 0]
-    body = {"format": "sparseigen checkpoint 1", "identity": IDENTITY, "passes": 2, "records": [record, second], "partial": None}
-    text = json.dumps(body, sort_keys=True).encode()
-    return {"saved": hashlib.sha256(text).hexdigest().encode() + b"\n" + text + b"\n", "saved.data": data + moments}
+    """Two passes as the package stores them."""
+    from sparseigen.operators.checkpoint import PassLog
+    from sparseigen.operators.passes import Moments
+
+    counted = {"n_rows": 3, "bad": 0, "row": 0, "column": 0, "stored": 12}
+    moments = Moments(**{name: counted.get(name, np.ones(4)) for name in Moments._fields})  # type: ignore[arg-type]
+
+    def write(path: Path) -> None:
+        log = PassLog(path, IDENTITY)
+        log.made("key0", lambda *_: [np.arange(6.0), np.eye(2)])
+        log.made("key1", lambda *_: moments)
+
+    return _written("saved", write)
 
 
 def packed(content: bytes) -> bytes:

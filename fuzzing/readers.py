@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,10 @@ KEPT = Path("build/fuzz")
 class Worker:
     """A process that runs cases until it dies."""
 
-    def __init__(self) -> None:
-        self.errors = tempfile.TemporaryFile()
+    def __init__(self, names: list[str]) -> None:
+        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - as long as the process
         self.process = subprocess.Popen(
-            [sys.executable, "-X", "faulthandler", "-m", "fuzzing.reader_worker"],
+            [sys.executable, "-X", "faulthandler", "-m", "fuzzing.reader_worker", *names],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self.errors,
@@ -73,18 +74,23 @@ class Worker:
         status = self.process.wait()
         self.errors.seek(0)
         told = self.errors.read().decode("utf-8", "replace")[-3000:]
-        return {"outcome": "violation", "message": f"the process {what} (status {status}) {told}", "what": "?", "dead": True}
+        self.close()
+        message = f"the process {what} (status {status}) {told}"
+        return {"outcome": "violation", "message": message, "what": "?", "dead": True}
 
     def close(self) -> None:
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait(timeout=60)
+        for stream in (self.process.stdin, self.process.stdout, self.errors):
+            if stream is not None:
+                with suppress(OSError):  # what was still to be written to a process that is gone
+                    stream.close()
+        self.process.wait()
 
 
 class Tally:
     """Cases and outcomes by reader."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Path = KEPT) -> None:
+        self.kept = kept
         self.counts: dict[str, Counter[str]] = {}
         self.failures: list[str] = []
 
@@ -93,7 +99,7 @@ class Tally:
         if reply["outcome"] == "violation":
             case = f"{name}:{seed}:{number}"
             self.failures.append(case)
-            folder = KEPT / f"{name.replace(' ', '-')}-{seed}-{number}"
+            folder = self.kept / f"{name.replace(' ', '-')}-{seed}-{number}"
             folder.mkdir(parents=True, exist_ok=True)
             from fuzzing.reader_worker import generate
 
@@ -115,19 +121,23 @@ def _line(name: str, counts: Counter[str]) -> str:
     return f"{name:<26}{sum(parts):>8}{parts[0]:>10}{parts[1]:>9}{parts[2]:>12}"
 
 
-def attack(names: list[str], seed: int, *, minutes: float = 0.0, cases: int = 0) -> Tally:
+def attack(names: list[str], seed: int, *, minutes: float = 0.0, cases: int = 0, kept: Path = KEPT) -> Tally:
     """So many cases of each reader, or as many as fit into the time, each reader in its turn."""
-    tally, worker = Tally(), Worker()
+    from fuzzing.reader_targets import target_of
+
+    tally, worker = Tally(kept), Worker(names)
     deadline = time.monotonic() + 60.0 * minutes
     number = 0
     while number < cases or (not cases and time.monotonic() < deadline):
         for name in names:
+            if number % target_of(name).every:
+                continue
             reply = worker.run(name, seed, number)
             tally.add(name, seed, number, reply)
             if reply.get("dead") or worker.cases >= CASES_A_WORKER:
                 if not reply.get("dead"):
                     worker.close()
-                worker = Worker()
+                worker = Worker(names)
         number += 1
     worker.close()
     return tally
@@ -143,8 +153,9 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     if options.replay:
         name, seed, number = options.replay.split(":")
-        worker = Worker()
+        worker = Worker([name])
         reply = worker.run(name, int(seed), int(number))
+        worker.close()
         print(json.dumps(reply, indent=2))
         return int(reply["outcome"] == "violation")
     from fuzzing.reader_targets import TARGETS
@@ -154,6 +165,7 @@ def main(arguments: list[str]) -> int:
     tally = attack(names, options.seed, minutes=options.minutes, cases=options.cases)
     print(tally.table())
     tried = sum(sum(counts.values()) for counts in tally.counts.values())
-    print(f"readers: {tried} cases of {len(tally.counts)} readers in {time.monotonic() - began:.0f} s, seed {options.seed}, "
+    seconds = time.monotonic() - began
+    print(f"readers: {tried} cases of {len(tally.counts)} readers in {seconds:.0f} s, seed {options.seed}, "
           f"violations {len(tally.failures)}")  # fmt: skip
     return int(bool(tally.failures))

@@ -14,7 +14,8 @@ def may_refuse(error: Exception, method: str, truth: Any, values: np.ndarray) ->
     largest = float(np.abs(values.astype(np.float64)).max(initial=0.0))
     if isinstance(error, errors.ZeroMatrixError):
         spread = np.ptp(values.astype(np.longdouble), axis=0).max() if values.shape[0] > 1 else largest
-        rest = truth is not None and truth.largest <= 1e-12 * max(largest, largest**2)  # what a deflation left
+        # What a deflation left may be rounding.
+        rest = truth is not None and truth.largest <= 1e-12 * largest * max(1.0, min(largest, 1e150))
         return largest == 0.0 or rest or spread < 1e-150
     if isinstance(error, errors.RangeError):
         away = values.astype(np.longdouble).std(axis=0)
@@ -30,4 +31,6 @@ def may_refuse(error: Exception, method: str, truth: Any, values: np.ndarray) ->
         return largest > 1e150 or method == "other_methods"
     if isinstance(error, errors.StartError):  # only where that start was asked for
         return method == "solved" and "zero columns" in str(error)
-    return isinstance(error, errors.InputError) and method == "other_methods" and "indefinite" in str(error)
+    if isinstance(error, errors.InputError) and method == "other_methods":  # most are for covariances only
+        return "indefinite" in str(error) or "leaves nothing of component 1" in str(error)
+    return False

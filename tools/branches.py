@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections import defaultdict
@@ -19,7 +20,18 @@ def main() -> None:
     parser.add_argument("--missing", action="store_true", help="name the branches that no test takes")
     options = parser.parse_args()
     out = ROOT / "build" / "coverage" / "report.json"
-    command = [sys.executable, "-m", "coverage", "json", "--quiet", "-o", str(out)]
+    data = ROOT / "build" / "coverage" / "data"
+    command = [
+        sys.executable,
+        "-m",
+        "coverage",
+        "json",
+        "--data-file",
+        os.environ.get("COVERAGE_FILE", str(data)),
+        "--quiet",
+        "-o",
+        str(out),
+    ]
     subprocess.run(command, cwd=ROOT, check=True)
     packages: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     for name, file in json.loads(out.read_text())["files"].items():

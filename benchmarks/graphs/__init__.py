@@ -1,1 +1,1 @@
-"""Densest k-subgraph: the paper's graphs, a large one, and the Frank-Wolfe method, in one run."""
+"""Densest k-subgraph: the Frank-Wolfe method beside ours, and a large graph. The paper's graphs: `benchmarks.paper`."""

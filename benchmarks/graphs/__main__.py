@@ -1,12 +1,15 @@
-"""``python -m benchmarks.graphs [airline] [web] [frank-wolfe] [scale]``: all four without arguments."""
+"""``python -m benchmarks.graphs [frank-wolfe] [scale]``: both without arguments.
+
+The paper's own graphs are in `benchmarks.paper`: ``python -m benchmarks.paper T6 F2 F3``.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from benchmarks.graphs import airline, frank_wolfe, scale, web
+from benchmarks.graphs import frank_wolfe, scale
 
-PARTS = {"airline": airline.main, "web": web.main, "frank-wolfe": frank_wolfe.main, "scale": scale.main}
+PARTS = {"frank-wolfe": frank_wolfe.main, "scale": scale.main}
 
 for name in sys.argv[1:] or PARTS:
     print(f"\n== {name}", flush=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,3 +71,21 @@ def agreement(ours: object, theirs: object, *, relative: float) -> tuple[int, in
     ours, theirs = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
     equal = np.abs(ours - theirs) <= relative * np.abs(theirs)
     return int(equal.sum()), int((~equal & (ours > theirs)).sum())
+
+
+def density(matrix: Any, vertices: list[int], k: int, *, extra: int = 0) -> float:
+    """pi'W pi / k of a set of vertices, from W in float64.
+
+    `extra` is 1 for the authors' Greedy-Ravi, whose sets have k + 1 vertices and are divided by k all the same; a start
+    at a self-loop leaves it with k.
+
+    Raises
+    ------
+    ValueError
+        When the set does not have the vertices it may have.
+    """
+    chosen = np.unique(np.asarray(vertices, dtype=np.int64))
+    if len(vertices) != k + extra or len(chosen) not in (k, k + extra):
+        allowed = f"{k} or {k + extra}" if extra else f"{k}"
+        raise ValueError(f"{len(chosen)} different vertices of {len(vertices)} were returned; {allowed} are expected.")
+    return float(matrix[chosen][:, chosen].sum(dtype=np.float64)) / k

@@ -18,6 +18,7 @@ from benchmarks.paper import store
 from benchmarks.paper.parts import all_pieces
 from benchmarks.paper.pieces import Outcome, Piece, Raw, Settings
 from sparseigen.datasets import data_folder
+from sparseigen.datasets.sources import SOURCES
 from sparseigen.errors import MissingDataError, MissingDependencyError
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -57,7 +58,10 @@ def missing_files(piece: Piece, data: Path | None) -> str | None:
     if data is None:
         return "the data folder is not here (--data DIR)"
     absent = [name for name in piece.files if not (data / name).is_file()]
-    return f"{absent[0]} is not in the data folder" if absent else None
+    if not absent:
+        return None
+    hint = f"; where there is a network 'sparseigen datasets fetch {piece.dataset}' gets it"
+    return f"{absent[0]} is not in the data folder" + (hint if piece.dataset in SOURCES else "")
 
 
 def _work(name: str, settings: Settings, block: int) -> tuple[Raw, float]:

@@ -35,7 +35,8 @@ def show(value: Any, claim: Claim, measure: Mapping[str, Any]) -> str:
     if isinstance(value, str):
         return value
     if measure.get("of"):
-        return f"{value} of {measure['of']}"
+        better = f", {measure['better']} better" if measure.get("better") else ""
+        return f"{value} of {measure['of']}{better}"
     if isinstance(value, int):
         return f"{value:,}"
     if claim.unit == "s":

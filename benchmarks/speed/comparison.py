@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -12,7 +13,10 @@ from benchmarks.speed.records import Record
 from benchmarks.speed.worker import Limits, Outcome, Worker
 from sparseigen.errors import MissingDataError
 
-LIMITS = {"quick": Limits(search=8.0, fit=12.0, repeats=0.2), "full": Limits(search=120.0, fit=240.0, repeats=2.0)}
+LIMITS = {
+    "quick": Limits(search=10.0, fit=12.0, repeats=0.2, seeds=2),
+    "full": Limits(search=120.0, fit=240.0, repeats=2.0),
+}
 
 
 def compare(
@@ -22,23 +26,23 @@ def compare(
     tell: Callable[[str], None] = print,
     only: str = "",
     limits: Limits | None = None,
-) -> list[Record]:
-    """Records of all peers in all cells, with our value at the same cardinality as reference."""
-    chosen: list[Peer] = list(import_module(table_of_peers).PEERS.values())
+) -> Iterator[list[Record]]:
+    """Records of all peers, cell by cell, with our value at the same cardinality as reference."""
+    every: list[Peer] = list(import_module(table_of_peers).PEERS.values())
+    chosen = [peer for peer in every if peer.quick or mode != "quick"]
     workers = {peer.name: Worker(peer, table_of_peers) for peer in chosen}
     for needed in (DEFAULT, GRAPH_DEFAULT):
         workers.setdefault(needed, Worker(PEERS[needed]))
-    records = []
     try:
-        records += _absent(chosen, workers, tell)
+        yield _absent(chosen, workers, tell)
         for cell in cells(quick=mode == "quick"):
             if only in cell.name:
-                records += _cell(cell, chosen, workers, limits or LIMITS[mode])
-                tell(table(records[-_count(records, cell) :]))
+                records = _cell(cell, chosen, workers, limits or LIMITS[mode])
+                tell(table(records))
+                yield records
     finally:
         for worker in workers.values():
             worker.end()
-    return records
 
 
 def _absent(chosen: list[Peer], workers: Mapping[str, Worker], tell: Callable[[str], None]) -> list[Record]:
@@ -51,10 +55,6 @@ def _absent(chosen: list[Peer], workers: Mapping[str, Worker], tell: Callable[[s
             records.append(Record("peer", peer.name, setting, status=problem.status, message=problem.message))
             tell(f"{peer.name}: {problem.status}: {problem.message}")
     return records
-
-
-def _count(records: list[Record], cell: Cell) -> int:
-    return sum(record.setting["cell"] == cell.name for record in records)
 
 
 def _cell(cell: Cell, chosen: list[Peer], workers: Mapping[str, Worker], limits: Limits) -> list[Record]:
@@ -79,7 +79,7 @@ def _cell(cell: Cell, chosen: list[Peer], workers: Mapping[str, Worker], limits:
 
 def _patient(limits: Limits) -> Limits:
     """Ours is the reference of the whole cell: it is never cut short by the limit meant for a search."""
-    return Limits(search=limits.search, fit=max(limits.fit, 120.0), repeats=limits.repeats)
+    return replace(limits, fit=max(limits.fit, 120.0))
 
 
 def _record(

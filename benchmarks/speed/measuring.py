@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from benchmarks import timing
@@ -15,7 +16,7 @@ from benchmarks.speed.peers import PEERS
 from benchmarks.speed.peers.r_packages import missing, r_version
 from benchmarks.speed.records import Record, Run, Seconds
 from benchmarks.speed.scaling import measure_scaling
-from benchmarks.speed.verdicts import verdict_records, verdicts
+from benchmarks.speed.verdicts import Verdict, verdict_records, verdicts
 from benchmarks.speed.words import described_machine, place, versions_line
 from sparseigen.errors import ConvergenceWarning
 
@@ -54,8 +55,8 @@ def measure(mode: str, places: Places, parts: Mapping[str, Callable[[], None]], 
     def tell(text: str) -> None:
         print(text, flush=True)
 
-    keep(compare(mode, tell=tell, only=only))
-    keep(measure_scaling(mode, tell=tell, only=only))
+    for measured in chain(compare(mode, tell=tell, only=only), measure_scaling(mode, tell=tell, only=only)):
+        keep(measured)
     for name, show in parts.items():
         keep(part_records(name, show))
     said = [] if only else verdicts(found)
@@ -77,7 +78,7 @@ def part_records(name: str, show: Callable[[], None]) -> list[Record]:
     ]
 
 
-def _publish(run: Run, found: list[Record], said: list, places: Places) -> None:
+def _publish(run: Run, found: list[Record], said: list[Verdict], places: Places) -> None:
     everything = records.read(places.results)
     flagged = [change for change in changes(everything, run) if change.flagged]
     for change in flagged:

@@ -12,7 +12,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,9 +53,9 @@ AXES: tuple[Axis, ...] = (
         "plain iteration, matrix, p",
         "matrix step",
         "p",
-        (6000, 8000, 10000, 13000, 16000),
+        (4000, 5000, 6500, 8000, 11000, 16000),
         {"k": 2000},
-        (6000, 8000, 10000, 13000),
+        (4000, 5000, 6500, 8000),
         limit=LARGEST_EXPONENT,
     ),
     Axis("plain iteration, data, n", "data step", "n", (1000, 2000, 4000, 8000), {"p": 16000, "k": 500}),
@@ -113,16 +113,14 @@ def axes(mode: str) -> list[tuple[Axis, tuple[int, ...]]]:
     return chosen
 
 
-def measure_scaling(mode: str, *, tell: Callable[[str], None] = print, only: str = "") -> list[Record]:
-    """Records of every point and of every exponent."""
-    records: list[Record] = []
+def measure_scaling(mode: str, *, tell: Callable[[str], None] = print, only: str = "") -> Iterator[list[Record]]:
+    """Records of every point and of the exponent, axis by axis."""
     for axis, sizes in axes(mode):
         if only in axis.name:
             points = _measure(axis, sizes, rounds=2 if axis.limit is not None or mode == "full" else 1)
             exponent = exponent_record(axis, points)
-            records += [*points, *([exponent] if exponent else [])]
             tell(table(axis, points, exponent))
-    return records
+            yield [*points, *([exponent] if exponent else [])]
 
 
 def _measure(axis: Axis, sizes: Iterable[int], rounds: int) -> list[Record]:

@@ -9,6 +9,8 @@ import numpy as np
 
 CLOSEST = 1e-9
 """Penalties closer than this, relatively, are one: between them the cardinality jumps."""
+STEP = 1.5
+"""From one penalty to the next while too few variables are left: small, because overshooting costs the slowest fits."""
 SMALLEST = 1e-9
 """Of the largest penalty: below it nothing is penalised any more."""
 
@@ -61,7 +63,7 @@ def _next_penalty(trials: list[Trial], cardinality: int, largest: float) -> floa
         beyond = 4.0 * ordered[-1].parameter
         return beyond if beyond <= largest * 4.0**20 else None
     if ordered[0].cardinality < cardinality and all(trial.cardinality < cardinality for trial in ordered):
-        below = ordered[0].parameter / 2.0
+        below = ordered[0].parameter / STEP
         return below if below >= SMALLEST * largest else None
     # The last fall through the wanted cardinality: cardinalities need not be monotone.
     low, high = next(

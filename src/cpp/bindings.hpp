@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "interrupts.hpp"
+
 namespace sparseigen {
 
 namespace nb = nanobind;

@@ -21,7 +21,7 @@ void bind_bounds(nb::module_& m) {
         expect(sums.shape(0) == rows && least.shape(0) == rows, "outputs have the wrong length");
         expect(count < width || width == 0, "more entries asked for than there are");
         expect_below(own, width, "index out of range");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         top_row_sums(block.data(), rows, width, own.data(), weights.data(), count, sums.data(), least.data());
     });
     m.def("node_row_sums", [](Block matrix, Positions members, std::size_t n_inside, std::size_t picks, Numbers weights,
@@ -30,7 +30,7 @@ void bind_bounds(nb::module_& m) {
         expect(matrix.shape(0) == matrix.shape(1) && n_inside <= n && picks <= n - n_inside, "counts do not fit");
         expect(weights.shape(0) == n && sums.shape(0) == n && least.shape(0) == n, "lengths do not match");
         expect_below(members, matrix.shape(0), "index out of range");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         node_row_sums(matrix.data(), matrix.shape(0), members.data(), n, n_inside, picks, weights.data(), sums.data(),
                       least.data());
     });

@@ -5,19 +5,19 @@
 #include "buffer.hpp"
 #include "chunked_sum.hpp"
 #include "dense_loops.hpp"
+#include "interrupts.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
 namespace sparseigen {
 namespace {
 
-// Four rows at a time: the accumulator, which stays in the first-level cache, is read and written once per four
-// rows. Each out[j] adds the rows in their given order whatever the width of the part.
+// Adds to out. Four rows at a time: the accumulator, which stays in the first-level cache, is read and written once
+// per four rows. Each out[j] adds the rows in their given order whatever the width of the part.
 #define SPARSEIGEN_COMBINE(T)                                                                                      \
     SPARSEIGEN_DISPATCH void combine_part(const T* __restrict matrix, std::size_t stride,                          \
                                           const std::int64_t* rows, std::size_t n_rows, const T* weights,          \
                                           T* __restrict out, std::size_t width) {                                  \
-        std::memset(out, 0, width * sizeof(T));                                                                    \
         std::size_t f = 0;                                                                                         \
         for (; f + 4 <= n_rows; f += 4) {                                                                          \
             const T* __restrict a = matrix + static_cast<std::size_t>(rows[f]) * stride;                           \
@@ -54,12 +54,18 @@ SPARSEIGEN_DOTS(float)
 
 constexpr std::size_t kTile = 2048;  // columns of the accumulator that stay in the first-level cache
 constexpr std::size_t kWidestSums = 8192;
+constexpr std::size_t kNarrowest = 256;  // columns of a thread's part: fewer would read every row in crumbs
 
 template <class T>
 void combine_tiles(const T* matrix, std::size_t stride, const std::int64_t* rows, std::size_t n_rows,
                    const T* weights, T* out, std::size_t begin, std::size_t end) {
-    for (std::size_t j = begin; j < end; j += kTile)
-        combine_part(matrix + j, stride, rows, n_rows, weights, out + j, std::min(kTile, end - j));
+    for (std::size_t j = begin; j < end; j += kTile) {
+        const std::size_t width = std::min(kTile, end - j);
+        std::memset(out + j, 0, width * sizeof(T));
+        in_checked_blocks(0, n_rows, width, 4, [&](std::size_t from, std::size_t to) {
+            combine_part(matrix + j, stride, rows + from, to - from, weights + from, out + j, width);
+        });
+    }
 }
 
 // Whole rows are read in order, by chunks of rows with a sum each; for very long rows those sums would be large, and
@@ -69,7 +75,7 @@ void combine_all(const T* matrix, std::size_t stride, const std::int64_t* rows, 
                  T* out, std::size_t width) {
     const double work = static_cast<double>(n_rows) * width;
     if (width > kWidestSums) {
-        parallel_for(width, work, 16, [&](std::size_t begin, std::size_t end) {
+        parallel_for(width, work, kNarrowest, [&](std::size_t begin, std::size_t end) {
             combine_tiles(matrix, stride, rows, n_rows, weights, out, begin, end);
         });
         return;

@@ -22,6 +22,7 @@ struct Rows {
     std::size_t size;
 
     std::int64_t weight(std::int64_t entry) const { return static_cast<std::int64_t>(weights[entry]); }
+    std::size_t degree(std::int64_t vertex) const { return static_cast<std::size_t>(starts[vertex + 1] - starts[vertex]); }
 
     // The weight between two vertices (0: not adjacent), looked up in the shorter of the two lists.
     std::int64_t between(std::int64_t u, std::int64_t v) const {
@@ -72,7 +73,8 @@ std::int64_t fair_loads(const Rows<Weight>& graph, const std::int64_t* loops, st
                         std::int64_t* loads);
 
 // Exchanges one member for one outsider while that gains; with patience > 0 goes on through losing exchanges (tabu)
-// and returns to the best set seen. Members and product are updated in place. Returns the gain in the objective.
+// and returns to the best set seen, also when it is interrupted. Members and product are updated in place. Returns the
+// gain in the objective.
 template <class Weight>
 std::int64_t exchange(const Rows<Weight>& graph, const std::int64_t* loops, const std::uint8_t* fixed,
                       std::uint8_t* members, std::int64_t* product, std::int64_t patience, std::int64_t max_steps,

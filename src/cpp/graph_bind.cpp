@@ -55,7 +55,7 @@ void bind_searches(nb::module_& m) {
                                Output<std::int64_t> product) {
         expect(product.shape(0) + 1 == starts.shape(0), "product has the wrong length");
         expect_rows(starts, neighbours, vertices);
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         with_rows(starts, neighbours, weights, [&](const auto& graph) {
             add_rows(graph, vertices.data(), vertices.shape(0), sign, product.data());
         });
@@ -63,7 +63,7 @@ void bind_searches(nb::module_& m) {
     m.def("graph_signed_weight", [](Longs starts, Ints neighbours, Weights weights, Longs vertices, Longs signs) {
         expect(starts.shape(0) > 0 && vertices.shape(0) == signs.shape(0), "lengths do not match");
         expect_rows(starts, neighbours, vertices);
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         return with_rows(starts, neighbours, weights, [&](const auto& graph) {
             return signed_weight(graph, vertices.data(), signs.data(), vertices.shape(0));
         });
@@ -75,7 +75,7 @@ void bind_searches(nb::module_& m) {
         const std::size_t size = starts.shape(0) - 1;
         expect(loops.shape(0) == size && fixed.shape(0) == size && members.shape(0) == size &&
                    product.shape(0) == size && width > 0, "lengths do not match");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         std::int64_t steps = 0;
         const std::int64_t gain = with_rows(starts, neighbours, weights, [&](const auto& graph) {
             return exchange(graph, loops.data(), fixed.data(), members.data(), product.data(), patience, max_steps,
@@ -94,7 +94,7 @@ void bind_orders(nb::module_& m) {
         const std::size_t size = starts.shape(0) - 1;
         expect(loops.shape(0) == size && fixed.shape(0) == size && order.shape(0) == size && shares.shape(0) == size,
                "lengths do not match");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         with_rows(starts, neighbours, weights, [&](const auto& graph) {
             peel(graph, loops.data(), fixed.data(), order.data(), shares.data());
         });
@@ -105,7 +105,7 @@ void bind_orders(nb::module_& m) {
         const std::size_t size = starts.shape(0) - 1;
         expect(loops.shape(0) == size && priority.shape(0) == size && order.shape(0) <= size, "lengths do not match");
         expect_vertices(seeds, size);
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         with_rows(starts, neighbours, weights, [&](const auto& graph) {
             grow(graph, loops.data(), priority.data(), seeds.data(), seeds.shape(0), order.shape(0), order.data());
         });
@@ -115,7 +115,7 @@ void bind_orders(nb::module_& m) {
         expect_starts(starts, neighbours.shape(0));
         expect(loops.shape(0) + 1 == starts.shape(0) && loads.shape(0) == loops.shape(0) && bits >= 0 && bits < 62,
                "lengths do not match");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         return with_rows(starts, neighbours, weights, [&](const auto& graph) {
             return fair_loads(graph, loops.data(), sweeps, bits, loads.data());
         });
@@ -127,7 +127,7 @@ void bind_structure(nb::module_& m) {
     using Weights = Vector<Weight>;
     m.def("graph_is_symmetric", [](Longs starts, Ints neighbours, Weights weights) {
         expect_starts(starts, neighbours.shape(0));
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         return with_rows(starts, neighbours, weights, [](const auto& graph) { return is_symmetric(graph); });
     });
     m.def("graph_induced_starts", [](Longs starts, Ints neighbours, Weights weights, Longs vertices, Ints position,
@@ -135,7 +135,7 @@ void bind_structure(nb::module_& m) {
         expect(position.shape(0) + 1 == starts.shape(0) && out.shape(0) == vertices.shape(0) + 1,
                "lengths do not match");
         expect_rows(starts, neighbours, vertices);
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         with_rows(starts, neighbours, weights, [&](const auto& graph) {
             induced_starts(graph, vertices.data(), vertices.shape(0), position.data(), out.data());
         });
@@ -153,7 +153,7 @@ void bind_structure(nb::module_& m) {
         expect(weights.shape(0) == 0 || new_weights.shape(0) == new_neighbours.shape(0),
                "the output has the wrong length");
         expect_rows(starts, neighbours, vertices);
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         if (weights.shape(0) == 0)
             induced_rows(rows_of<UnitWeight>(starts, neighbours, nullptr, 0), vertices.data(), vertices.shape(0),
                          position.data(), new_starts.data(), new_neighbours.data(),
@@ -171,7 +171,7 @@ void bind_rest(nb::module_& m) {
         const std::size_t size = product.shape(0);
         expect(members.shape(0) == size && loops.shape(0) == size && fixed.shape(0) == size && out.shape(0) <= size,
                "lengths do not match");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         top_vertices(product.data(), members.data(), loops.data(), fixed.data(), shift, size, out.shape(0),
                      out.data());
     });
@@ -191,7 +191,7 @@ void bind_rest(nb::module_& m) {
         expect(position >= 0 && static_cast<std::size_t>(position / 8) <= bytes.shape(0), "position out of range");
         expect(static_cast<std::int64_t>(starts.shape(0)) == parsed.nodes + 1 &&
                    static_cast<std::int64_t>(successors.shape(0)) == parsed.arcs, "the output has the wrong length");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         return decode_webgraph(bytes.data(), bytes.shape(0), position, parsed, first, last, starts.data(),
                                successors.data());
     });

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "interrupts.hpp"
 
 namespace sparseigen {
 namespace {
@@ -90,13 +91,17 @@ private:
     std::int64_t lowest_ = 0;
 };
 
+constexpr std::size_t kMoveWork = 8;  // what moving a vertex in a heap or between buckets costs, in additions
+
 template <class Weight>
 std::vector<std::int64_t> all_shares(const Rows<Weight>& graph, const std::int64_t* loops) {
     std::vector<std::int64_t> shares(graph.size);
+    CheckedLoop checked;
     for (std::size_t v = 0; v < graph.size; ++v) {
         std::int64_t sum = 0;
         for (std::int64_t e = graph.starts[v]; e < graph.starts[v + 1]; ++e) sum += graph.weight(e);
         shares[v] = 2 * sum + loops[v];
+        checked.add(graph.degree(v));
     }
     return shares;
 }
@@ -112,10 +117,12 @@ void peel(const Rows<Weight>& graph, const std::int64_t* loops, const std::uint8
     for (std::size_t v = 0; v < graph.size; ++v)
         (fixed[v] ? kept : movable).push_back(static_cast<std::int64_t>(v));
     std::size_t written = 0;
+    CheckedLoop checked;
     const auto record = [&](std::int64_t vertex) {
         order[written] = vertex;
         shares[written++] = share[vertex];
         gone[vertex] = 1;
+        checked.add(kMoveWork * (graph.degree(vertex) + 1));
     };
     const std::int64_t largest = movable.empty() ? 0 : share[*std::max_element(
         movable.begin(), movable.end(), [&](std::int64_t a, std::int64_t b) { return share[a] < share[b]; })];
@@ -179,9 +186,11 @@ void grow(const Rows<Weight>& graph, const std::int64_t* loops, const std::int64
         return priority[a] != priority[b] ? priority[a] > priority[b] : a < b;
     };
     VertexHeap<decltype(before)> heap(std::move(others), graph.size, before);
+    CheckedLoop checked;
     while (written < count && !heap.empty()) {
         const std::int64_t vertex = heap.pop();
         order[written++] = vertex;
+        checked.add(kMoveWork * (graph.degree(vertex) + 1));
         for (std::int64_t e = graph.starts[vertex]; e < graph.starts[vertex + 1]; ++e) {
             const std::int32_t other = graph.neighbours[e];
             if (!heap.holds(other)) continue;
@@ -199,6 +208,7 @@ std::int64_t fair_loads(const Rows<Weight>& graph, const std::int64_t* loops, st
     std::vector<std::int64_t> part;
     part.reserve(static_cast<std::size_t>(graph.starts[graph.size] / 2));
     std::vector<std::int64_t> above(graph.size);
+    CheckedLoop checked;
     for (std::size_t v = 0; v < graph.size; ++v) loads[v] = loops[v] << bits;
     for (std::size_t i = 0; i < graph.size; ++i) {
         const std::int32_t* row = graph.neighbours + graph.starts[i];
@@ -210,12 +220,14 @@ std::int64_t fair_loads(const Rows<Weight>& graph, const std::int64_t* loops, st
             loads[i] += half;
             loads[graph.neighbours[e]] += half;
         }
+        checked.add(graph.degree(i));
     }
     std::int64_t sweep = 0;
     for (bool moved = true; moved && sweep < sweeps; ++sweep) {
         moved = false;
         std::size_t edge = 0;
-        for (std::size_t i = 0; i < graph.size; ++i)
+        for (std::size_t i = 0; i < graph.size; ++i) {
+            checked.add(graph.degree(i));
             for (std::int64_t e = above[i]; e < graph.starts[i + 1]; ++e, ++edge) {
                 const std::int32_t j = graph.neighbours[e];
                 // Half the difference, rounded towards zero, as far as this edge can carry it.
@@ -228,6 +240,7 @@ std::int64_t fair_loads(const Rows<Weight>& graph, const std::int64_t* loops, st
                 loads[i] += change;
                 loads[j] -= change;
             }
+        }
     }
     return sweep;
 }

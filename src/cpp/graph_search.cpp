@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "interrupts.hpp"
 #include "thread_pool.hpp"
 
 namespace sparseigen {
@@ -13,6 +14,7 @@ namespace {
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kBlockedVolume = 1 << 18;  // entries from which a product is made block by block
 constexpr std::size_t kBlock = 1 << 16;             // entries of the product in a block: half a megabyte
+constexpr std::size_t kLookupWork = 16;             // what finding a place in a list costs, in additions
 constexpr std::size_t kLookups = 32;                // below this many vertices, looking up all pairs is cheap
 constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();
 
@@ -33,7 +35,12 @@ public:
         : graph_(graph), fixed_(fixed), members_(members), product_(product), width_(static_cast<std::size_t>(width)),
           shares_(graph.size), free_again_(graph.size, 0) {
         std::int64_t heaviest = 0;
-        for (std::int64_t e = 0; e < graph.starts[graph.size]; ++e) heaviest = std::max(heaviest, graph.weight(e));
+        CheckedLoop checked;
+        for (std::size_t v = 0; v < graph.size; ++v) {
+            for (std::int64_t e = graph.starts[v]; e < graph.starts[v + 1]; ++e)
+                heaviest = std::max(heaviest, graph.weight(e));
+            checked.add(graph.degree(v));
+        }
         slack_ = 2 * heaviest;
         for (std::size_t v = 0; v < graph.size; ++v) {
             shares_[v] = 2 * product[v] + loops[v];
@@ -136,14 +143,18 @@ void add_rows(const Rows<Weight>& graph, const std::int64_t* vertices, std::size
     std::int64_t volume = 0;
     for (std::size_t f = 0; f < count; ++f) volume += graph.starts[vertices[f] + 1] - graph.starts[vertices[f]];
     if (volume < kBlockedVolume || graph.size < 2 * kBlock) {
-        for (std::size_t f = 0; f < count; ++f)
+        CheckedLoop checked;
+        for (std::size_t f = 0; f < count; ++f) {
             for (std::int64_t e = graph.starts[vertices[f]]; e < graph.starts[vertices[f] + 1]; ++e)
                 product[graph.neighbours[e]] += sign * graph.weight(e);
+            checked.add(graph.degree(vertices[f]));
+        }
         return;
     }
     // Block by block of the product, so that the part written to stays in the cache and threads never meet.
     const std::size_t n_blocks = (graph.size + kBlock - 1) / kBlock;
     parallel_for(n_blocks, static_cast<double>(volume), 1, [&](std::size_t begin, std::size_t end) {
+        CheckedLoop checked;
         for (std::size_t block = begin; block < end; ++block) {
             const std::int32_t low = static_cast<std::int32_t>(block * kBlock);
             const std::int32_t high = static_cast<std::int32_t>(std::min(graph.size, (block + 1) * kBlock));
@@ -151,8 +162,10 @@ void add_rows(const Rows<Weight>& graph, const std::int64_t* vertices, std::size
                 const std::int32_t* row = graph.neighbours + graph.starts[vertices[f]];
                 const std::int32_t* row_end = graph.neighbours + graph.starts[vertices[f] + 1];
                 const std::int32_t* at = low == 0 ? row : std::lower_bound(row, row_end, low);
+                const std::int32_t* const first = at;
                 for (; at != row_end && *at < high; ++at)
                     product[*at] += sign * graph.weight(at - graph.neighbours);
+                checked.add(static_cast<std::size_t>(at - first) + kLookupWork);
             }
         }
     });
@@ -161,19 +174,24 @@ void add_rows(const Rows<Weight>& graph, const std::int64_t* vertices, std::size
 template <class Weight>
 std::int64_t signed_weight(const Rows<Weight>& graph, const std::int64_t* vertices, const std::int64_t* signs,
                            std::size_t count) {
+    CheckedLoop checked;
     std::int64_t volume = 0, total = 0;
     for (std::size_t f = 0; f < count; ++f) volume += graph.starts[vertices[f] + 1] - graph.starts[vertices[f]];
     if (count < kLookups || static_cast<std::int64_t>(count) * static_cast<std::int64_t>(count) * 4 < volume) {
-        for (std::size_t f = 0; f < count; ++f)
+        for (std::size_t f = 0; f < count; ++f) {
             for (std::size_t g = f + 1; g < count; ++g)
                 total += signs[f] * signs[g] * graph.between(vertices[f], vertices[g]);
+            checked.add(kLookupWork * count);
+        }
         return 2 * total;
     }
     std::vector<std::int8_t> sign_of(graph.size, 0);
     for (std::size_t f = 0; f < count; ++f) sign_of[vertices[f]] = static_cast<std::int8_t>(signs[f]);
-    for (std::size_t f = 0; f < count; ++f)
+    for (std::size_t f = 0; f < count; ++f) {
         for (std::int64_t e = graph.starts[vertices[f]]; e < graph.starts[vertices[f] + 1]; ++e)
             total += signs[f] * sign_of[graph.neighbours[e]] * graph.weight(e);
+        checked.add(graph.degree(vertices[f]));
+    }
     return total;
 }
 
@@ -222,8 +240,18 @@ std::int64_t exchange(const Rows<Weight>& graph, const std::int64_t* loops, cons
     Exchanger<Weight> set(graph, loops, fixed, members, product, width);
     std::vector<std::pair<std::int64_t, std::int64_t>> since_best;
     std::int64_t current = 0, best = 0, step = 0;
+    const auto back_to_best = [&] {
+        for (std::size_t s = since_best.size(); s-- > 0;) set.apply(since_best[s].second, since_best[s].first);
+    };
+    CheckedLoop checked;
     while (step < max_steps) {
         std::int64_t gain, out = -1, in = -1;
+        try {
+            checked.add(2 * graph.size);
+        } catch (...) {  // Ctrl-C: what was gained is kept
+            back_to_best();
+            throw;
+        }
         if (!set.best_pair(step, gain, out, in)) break;
         if (gain <= 0 && static_cast<std::int64_t>(since_best.size()) >= patience) break;
         ++step;
@@ -240,7 +268,7 @@ std::int64_t exchange(const Rows<Weight>& graph, const std::int64_t* loops, cons
             set.hold(out, step + 6 + static_cast<std::int64_t>(next_random(seed) % 8));
         }
     }
-    for (std::size_t s = since_best.size(); s-- > 0;) set.apply(since_best[s].second, since_best[s].first);
+    back_to_best();
     *steps_made = step;
     return best;
 }

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "graph.hpp"
+#include "interrupts.hpp"
 
 namespace sparseigen {
 
@@ -12,6 +13,7 @@ bool is_symmetric(const Rows<Weight>& graph) {
     constexpr std::size_t kColumns = 1 << 14;
     std::vector<std::int64_t> cursor(graph.starts, graph.starts + graph.size);
     std::vector<std::int64_t> reached(graph.starts, graph.starts + graph.size);
+    CheckedLoop checked;
     for (std::size_t begin = 0; begin < graph.size; begin += kColumns) {
         const std::size_t end = std::min(graph.size, begin + kColumns);
         for (std::size_t i = 0; i < graph.size; ++i) {
@@ -23,6 +25,7 @@ bool is_symmetric(const Rows<Weight>& graph) {
                     graph.weight(mirror) != graph.weight(e))
                     return false;
             }
+            checked.add(static_cast<std::size_t>(e - reached[i]) + 1);
             reached[i] = e;
         }
     }
@@ -32,12 +35,14 @@ bool is_symmetric(const Rows<Weight>& graph) {
 template <class Weight>
 void induced_starts(const Rows<Weight>& graph, const std::int64_t* vertices, std::size_t count,
                     const std::int32_t* position, std::int64_t* starts) {
+    CheckedLoop checked;
     starts[0] = 0;
     for (std::size_t i = 0; i < count; ++i) {
         std::int64_t kept = 0;
         for (std::int64_t e = graph.starts[vertices[i]]; e < graph.starts[vertices[i] + 1]; ++e)
             kept += position[graph.neighbours[e]] >= 0;
         starts[i + 1] = starts[i] + kept;
+        checked.add(graph.degree(vertices[i]));
     }
 }
 
@@ -45,6 +50,7 @@ template <class Weight>
 void induced_rows(const Rows<Weight>& graph, const std::int64_t* vertices, std::size_t count,
                   const std::int32_t* position, const std::int64_t* starts, std::int32_t* neighbours,
                   Weight* weights) {
+    CheckedLoop checked;
     for (std::size_t i = 0; i < count; ++i) {
         std::int64_t at = starts[i];
         for (std::int64_t e = graph.starts[vertices[i]]; e < graph.starts[vertices[i] + 1]; ++e) {
@@ -53,6 +59,7 @@ void induced_rows(const Rows<Weight>& graph, const std::int64_t* vertices, std::
             if (weights != nullptr) weights[at] = graph.weights[e];
             neighbours[at++] = other;
         }
+        checked.add(graph.degree(vertices[i]));
     }
 }
 

@@ -16,13 +16,13 @@ void bind_combine(nb::module_& m) {
         expect(rows.shape(0) == weights.shape(0), "rows and weights differ in length");
         expect(out.shape(0) == matrix.shape(1), "out has the wrong length");
         expect_below(rows, matrix.shape(0), "row index out of range");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         combine_rows(matrix.data(), matrix.shape(1), rows.data(), rows.shape(0), weights.data(), out.data(),
                      matrix.shape(1));
     });
     m.def("row_dots", [](Matrix<T> matrix, Vector<T> vector, Output<T> out) {
         expect(vector.shape(0) == matrix.shape(1) && out.shape(0) == matrix.shape(0), "lengths do not match");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         row_dots(matrix.data(), matrix.shape(1), matrix.shape(0), matrix.shape(1), vector.data(), out.data());
     });
     m.def("power_step", [](Matrix<T> matrix, Vector<std::int64_t> support, Vector<T> weights, double divisor,
@@ -32,14 +32,14 @@ void bind_combine(nb::module_& m) {
         expect(indices.shape(0) == values.shape(0) && indices.shape(0) >= 1 && indices.shape(0) <= matrix.shape(0),
                "between 1 and all rows can be asked for");
         expect_below(support, matrix.shape(0), "row index out of range");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         power_step<T>(matrix.data(), matrix.shape(0), matrix.shape(1), support.data(), support.shape(0),
                       weights.data(), static_cast<T>(divisor), indices.shape(0), nonnegative, scores.data(),
                       indices.data(), values.data());
     }, as_is(), as_is(), as_is(), nb::arg(), nb::arg(), as_is(), as_is(), as_is());
     m.def("largest_magnitudes", [](Vector<T> values, bool nonnegative, Output<std::int64_t> out) {
         expect(out.shape(0) <= values.shape(0), "more entries asked for than there are");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         if (out.shape(0) > 0)
             largest_magnitudes(values.data(), values.shape(0), out.shape(0), nonnegative, out.data());
     });
@@ -57,7 +57,7 @@ void bind_sparse(nb::module_& m) {
             expect(begin >= 0 && begin <= end && static_cast<std::size_t>(end) <= values.shape(0),
                    "row starts do not fit the entries");
         }
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         sparse_combine_rows<T, I, C>(row_starts.data(), columns.data(), values.data(), rows.data(), rows.shape(0),
                                      weights.data(), out.data(), out.shape(0));
     });
@@ -66,7 +66,7 @@ void bind_sparse(nb::module_& m) {
               expect(row_starts.shape(0) == out.shape(0) + 1 && columns.shape(0) == values.shape(0),
                      "lengths do not match");
               expect_starts(row_starts, values.shape(0));
-              nb::gil_scoped_release release;
+              const KernelScope kernel;
               sparse_row_dots<T, I, C>(row_starts.data(), columns.data(), values.data(), out.shape(0), vector.data(),
                                        out.data());
           });
@@ -92,7 +92,7 @@ NB_MODULE(_compiled, m) {
     bind_sparse_columns<float, std::int64_t>(m);
     bind_screening(m);
     m.def("stream_sum", [](Vector<double> values) {
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         return stream_sum(values.data(), values.shape(0));
     });
     bind_bounds(m);

@@ -9,6 +9,7 @@
 #include "buffer.hpp"
 #include "chunked_sum.hpp"
 #include "dense_loops.hpp"
+#include "interrupts.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
@@ -232,8 +233,10 @@ std::size_t bounded_step(const Value* rows, std::size_t n_rows, std::size_t widt
     ChunkedSum<Value> sums(read, width);
     parallel_for(sums.chunks(), static_cast<double>(read) * width, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t chunk = begin; chunk < end; ++chunk)
-            listed_part(rows, candidates.data(), sums.begin(chunk), sums.end(chunk), read, width, vector, floor,
-                        exact.data(), sums.sum(chunk));
+            in_checked_blocks(sums.begin(chunk), sums.end(chunk), width, 1, [&](std::size_t from, std::size_t to) {
+                listed_part(rows, candidates.data(), from, to, read, width, vector, floor, exact.data(),
+                            sums.sum(chunk));
+            });
     });
     choose_and_sum(rows, width, candidates.data(), read, exact.data(), floor, count, sums, indices, values, combined);
     return read;
@@ -249,8 +252,10 @@ void fused_step(const Value* rows, std::size_t n_rows, std::size_t width, const 
     std::vector<std::size_t> lengths(sums.chunks());
     parallel_for(sums.chunks(), static_cast<double>(n_rows) * width, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t chunk = begin; chunk < end; ++chunk)
-            lengths[chunk] = fused_part(rows, sums.begin(chunk), sums.end(chunk), width, vector, low, floor, product,
-                                        listed.data() + sums.begin(chunk), sums.sum(chunk));
+            in_checked_blocks(sums.begin(chunk), sums.end(chunk), width, 1, [&](std::size_t from, std::size_t to) {
+                std::int64_t* const list = listed.data() + sums.begin(chunk) + lengths[chunk];
+                lengths[chunk] += fused_part(rows, from, to, width, vector, low, floor, product, list, sums.sum(chunk));
+            });
     });
     std::size_t found = 0;
     for (std::size_t chunk = 0; chunk < sums.chunks(); ++chunk) {

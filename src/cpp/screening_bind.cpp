@@ -15,7 +15,7 @@ void bind_for(nb::module_& m) {
         const std::size_t count = rows.shape(0);
         expect(codes.shape(0) == count && codes.shape(1) == rows.shape(1), "codes have the wrong shape");
         expect(scales.shape(0) == count && errors.shape(0) == count && norms.shape(0) == count, "lengths do not match");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         shadow_codes<T>(rows.data(), count, rows.shape(1), codes.data(), scales.data(), errors.data(), norms.data());
     });
     m.def("bounded_step", [](Matrix<T> rows, Vector<double> lower, Vector<double> upper, Vector<T> vector,
@@ -25,7 +25,7 @@ void bind_for(nb::module_& m) {
         expect(vector.shape(0) == width && combined.shape(0) == width, "vectors have the wrong length");
         expect(indices.shape(0) == values.shape(0) && indices.shape(0) >= 1 && indices.shape(0) <= count,
                "between 1 and all rows can be asked for");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         return bounded_step<T>(rows.data(), count, width, lower.data(), upper.data(), vector.data(),
                                static_cast<T>(guess), indices.shape(0), indices.data(), values.data(), combined.data());
     }, as_is(), as_is(), as_is(), as_is(), nb::arg(), as_is(), as_is(), as_is());
@@ -36,7 +36,7 @@ void bind_for(nb::module_& m) {
         expect(product.shape(0) == count, "product has the wrong length");
         expect(indices.shape(0) == values.shape(0) && indices.shape(0) >= 1 && indices.shape(0) <= count,
                "between 1 and all rows can be asked for");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         fused_step<T>(rows.data(), count, width, vector.data(), static_cast<T>(guess), indices.shape(0),
                       product.data(), indices.data(), values.data(), combined.data());
     }, as_is(), as_is(), nb::arg(), as_is(), as_is(), as_is(), as_is());
@@ -54,7 +54,7 @@ void bind_screening(nb::module_& m) {
         expect(scales.shape(0) == count && errors.shape(0) == count && norms.shape(0) == count &&
                    lower.shape(0) == count && upper.shape(0) == count,
                "lengths do not match");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         shadow_bounds(codes.data(), scales.data(), errors.data(), norms.data(), count, codes.shape(1), vector.data(),
                       slack, lower.data(), upper.data());
     });
@@ -62,7 +62,7 @@ void bind_screening(nb::module_& m) {
                                double sine, double slack, Output<double> lower, Output<double> upper) {
         const std::size_t count = products.shape(0);
         expect(norms.shape(0) == count && lower.shape(0) == count && upper.shape(0) == count, "lengths do not match");
-        nb::gil_scoped_release release;
+        const KernelScope kernel;
         running_bounds(products.data(), norms.data(), count, unit, length, cosine, sine, slack, lower.data(), upper.data());
     });
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "dense_loops.hpp"
+#include "interrupts.hpp"
 #include "kernels.hpp"
 #include "thread_pool.hpp"
 
@@ -54,11 +55,13 @@ void sparse_combine_rows(const Index* row_starts, const Column* columns, const V
     std::memset(out, 0, width * sizeof(Value));
     parallel_for(parts, static_cast<double>(entries), 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t part = begin; part < end; ++part) {
+            CheckedLoop checked;
             Value* __restrict sum = part == 0 ? out : sums.data() + (part - 1) * width;
             for (std::size_t f = n_rows * part / parts; f < n_rows * (part + 1) / parts; ++f) {
                 const Value weight = weights[f];
                 for (Index e = row_starts[rows[f]]; e < row_starts[rows[f] + 1]; ++e)
                     sum[columns[e]] += weight * values[e];
+                checked.add(static_cast<std::size_t>(row_starts[rows[f] + 1] - row_starts[rows[f]]));
             }
         }
     });
@@ -71,9 +74,12 @@ void sparse_row_dots(const Index* row_starts, const Column* columns, const Value
                      const Value* vector, Value* out) {
     const double entries = static_cast<double>(row_starts[n_rows]);
     parallel_for(n_rows, entries, 8, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i)
-            out[i] = sparse_dot(columns + row_starts[i], values + row_starts[i],
-                                static_cast<std::size_t>(row_starts[i + 1] - row_starts[i]), vector);
+        CheckedLoop checked;
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::size_t entries_here = static_cast<std::size_t>(row_starts[i + 1] - row_starts[i]);
+            out[i] = sparse_dot(columns + row_starts[i], values + row_starts[i], entries_here, vector);
+            checked.add(entries_here);
+        }
     });
 }
 

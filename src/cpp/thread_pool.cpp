@@ -10,17 +10,19 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "interrupts.hpp"
+#include "process.hpp"
+
 #if defined(_WIN32)
 #include <intrin.h>
-#include <process.h>
-static int current_process() { return _getpid(); }
 #else
-#include <unistd.h>
-static int current_process() { return static_cast<int>(getpid()); }
+#include <pthread.h>
+#include <signal.h>
 #endif
 #if defined(__linux__)
 #include <sched.h>
@@ -32,6 +34,7 @@ namespace {
 constexpr double kSerialWork = 200000.0;  // below this many operations waking a second thread does not pay
 constexpr std::size_t kPiecesPerThread = 8;
 constexpr std::chrono::microseconds kSpin{40};
+constexpr std::chrono::milliseconds kWaiting{20};  // how long a caller waits for others between its check points
 
 int affinity_count() {
 #if defined(__linux__)
@@ -85,6 +88,33 @@ bool spin_until(const Condition& condition) {
     return false;
 }
 
+// Signals are the business of Python's threads: a worker that took one would leave a sleeping main thread asleep.
+// Faults stay with the thread that makes them.
+class SignalsBlocked {
+#if defined(_WIN32)
+public:
+    SignalsBlocked() {}
+#else
+public:
+    SignalsBlocked() {
+        sigset_t all;
+        sigfillset(&all);
+        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP}) sigdelset(&all, fault);
+        pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    sigset_t before_;
+#endif
+};
+
+// Into how many pieces a job is cut: enough to share them well, and none so long that Ctrl-C would wait for it.
+std::size_t piece_count(std::size_t units, double work, std::size_t at_least) {
+    const std::size_t short_enough = work < kCheckedWork * 1e9 ? static_cast<std::size_t>(work / kCheckedWork) : units;
+    return std::min(units, std::max(at_least, short_enough));
+}
+
 // A job is cut into more pieces than there are threads. Every thread works through its own share first, which is the
 // same in every job of that size and so may still be in its core's cache, then through what the others have not begun:
 // a worker that another library's thread keeps off its core (BLAS threads spin after every call) delays nobody. A
@@ -92,9 +122,53 @@ bool spin_until(const Condition& condition) {
 class Pool {
 public:
     explicit Pool(int threads) : owner_(current_process()), threads_(threads), next_(threads) {
-        for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { serve(i); });
+        const SignalsBlocked inherited_by_workers;
+        try {
+            for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { serve(i); });
+        } catch (...) {  // no more threads to be had: the vector's threads must be joined before it goes
+            stop();
+            throw;
+        }
     }
-    ~Pool() {
+    ~Pool() { stop(); }
+    bool usable(int threads) const { return owner_ == current_process() && threads_ == threads; }
+    bool alive_here() const { return owner_ == current_process(); }
+
+    void run(std::size_t count, double work, std::size_t multiple, const std::function<void(std::size_t, std::size_t)>& body) {
+        bool sleepers;
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            body_ = &body;
+            count_ = count;
+            multiple_ = multiple;
+            units_ = (count + multiple - 1) / multiple;
+            pieces_ = piece_count(units_, work, static_cast<std::size_t>(threads_) * kPiecesPerThread);
+            for (int i = 0; i < threads_; ++i) next_[i].piece = share(i);
+            failed_ = false;
+            open_ = true;
+            sleepers = sleeping_ > 0;
+            ++generation_;
+        }
+        if (sleepers) wake_.notify_all();
+        noting_failure([this] { take_pieces(0); });
+        std::unique_lock<std::mutex> lock(mutex_);
+        open_ = false;
+        if (active_ > 0) {
+            lock.unlock();
+            spin_until([this] { return active_ == 0; });
+            lock.lock();
+            while (!done_.wait_for(lock, kWaiting, [this] { return active_ == 0; })) {
+                lock.unlock();
+                noting_failure([] { check_point(); });
+                lock.lock();
+            }
+        }
+        body_ = nullptr;
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+
+private:
+    void stop() {
         {
             std::lock_guard<std::mutex> lock(mutex_);
             stopping_ = true;
@@ -103,53 +177,26 @@ public:
         wake_.notify_all();
         for (auto& worker : workers_) worker.join();
     }
-    bool usable(int threads) const { return owner_ == current_process() && threads_ == threads; }
-    bool alive_here() const { return owner_ == current_process(); }
-
-    void run(std::size_t count, std::size_t multiple, const std::function<void(std::size_t, std::size_t)>& body) {
-        bool sleepers;
-        {
-            std::lock_guard<std::mutex> lock(mutex_);
-            body_ = &body;
-            count_ = count;
-            multiple_ = multiple;
-            units_ = (count + multiple - 1) / multiple;
-            pieces_ = std::min<std::size_t>(units_, static_cast<std::size_t>(threads_) * kPiecesPerThread);
-            for (int i = 0; i < threads_; ++i) next_[i].piece = share(i);
-            failed_ = false;
-            open_ = true;
-            sleepers = sleeping_ > 0;
-            ++generation_;
-        }
-        if (sleepers) wake_.notify_all();
-        take_pieces(0);
-        std::unique_lock<std::mutex> lock(mutex_);
-        open_ = false;
-        if (active_ > 0) {
-            lock.unlock();
-            spin_until([this] { return active_ == 0; });
-            lock.lock();
-            done_.wait(lock, [this] { return active_ == 0; });
-        }
-        body_ = nullptr;
-        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-    }
-
-private:
     std::size_t share(int thread) const { return pieces_ * static_cast<std::size_t>(thread) / threads_; }
     void take_pieces(int thread) {
-        try {
-            for (int turn = 0; turn < threads_; ++turn) {
-                const int whose = (thread + turn) % threads_;
-                const std::size_t last = share(whose + 1);
-                while (!failed_) {
-                    const std::size_t piece = next_[whose].piece++;
-                    if (piece >= last) break;
-                    const std::size_t begin = units_ * piece / pieces_ * multiple_;
-                    const std::size_t end = std::min(count_, units_ * (piece + 1) / pieces_ * multiple_);
-                    if (begin < end) (*body_)(begin, end);
-                }
+        for (int turn = 0; turn < threads_; ++turn) {
+            const int whose = (thread + turn) % threads_;
+            const std::size_t last = share(whose + 1);
+            while (!failed_) {
+                const std::size_t piece = next_[whose].piece++;
+                if (piece >= last) break;
+                const std::size_t begin = units_ * piece / pieces_ * multiple_;
+                const std::size_t end = std::min(count_, units_ * (piece + 1) / pieces_ * multiple_);
+                if (begin < end) (*body_)(begin, end);
+                if (thread == 0) check_point();
             }
+        }
+    }
+    // What fails in one thread stops all of them, and is thrown in the caller's thread when they have stopped.
+    template <class Work>
+    void noting_failure(const Work& work) {
+        try {
+            work();
         } catch (...) {
             std::lock_guard<std::mutex> lock(mutex_);
             if (!failure_) failure_ = std::current_exception();
@@ -157,6 +204,7 @@ private:
         }
     }
     void serve(int thread) {
+        const ObeyFlag obey(failed_);
         unsigned long seen = 0;
         while (true) {
             spin_until([&] { return generation_ != seen; });
@@ -169,7 +217,7 @@ private:
             if (!open_) continue;
             ++active_;
             lock.unlock();
-            take_pieces(thread);
+            noting_failure([this, thread] { take_pieces(thread); });
             lock.lock();
             if (--active_ == 0) done_.notify_one();
         }
@@ -196,19 +244,41 @@ private:
 };
 
 std::atomic<int> wanted_threads{0};  // 0: not decided yet
-std::atomic<bool> busy{false};
-std::atomic<int> busy_owner{0};
-Pool* pool = nullptr;  // never deleted at exit: joining threads during interpreter shutdown can hang
+std::atomic<int> holder{0};          // the process one of whose threads has the pool; 0: nobody
+Pool* pool = nullptr;                // never deleted at exit: joining threads during interpreter shutdown can hang
 
-// Takes the pool if nobody else of this process has it. A flag inherited as taken from a forked parent is ignored.
+// Takes the pool if no other thread of this process has it. One number says both whether it is taken and where, so
+// that a pool inherited as taken from a forked parent is taken over by one thread only.
 bool acquire() {
-    bool expected = false;
-    if (busy.compare_exchange_strong(expected, true)) {
-        busy_owner = current_process();
-        return true;
+    const int here = current_process();
+    int found = holder;
+    return found != here && holder.compare_exchange_strong(found, here);
+}
+
+// The pool with this many threads, or null where the system gives no more threads. In a forked child the parent's threads do not exist: its pool cannot be joined and
+// is left behind. A fork never sees a pool that is being deleted.
+Pool* ready_pool(int threads) {
+    if (pool == nullptr || !pool->usable(threads)) {
+        Pool* const old = std::exchange(pool, nullptr);
+        if (old != nullptr && old->alive_here()) delete old;
+        try {
+            pool = new Pool(threads);
+        } catch (const std::system_error&) {
+        }
     }
-    int owner = busy_owner;
-    return owner != current_process() && busy_owner.compare_exchange_strong(owner, current_process());
+    return pool;
+}
+
+void run_serially(std::size_t count, double work, std::size_t multiple,
+                  const std::function<void(std::size_t, std::size_t)>& body) {
+    const std::size_t units = (count + multiple - 1) / multiple;
+    const std::size_t pieces = piece_count(units, work, 1);
+    for (std::size_t piece = 0; piece < pieces; ++piece) {
+        const std::size_t begin = units * piece / pieces * multiple;
+        const std::size_t end = std::min(count, units * (piece + 1) / pieces * multiple);
+        if (begin < end) body(begin, end);
+        if (pieces > 1) check_point();
+    }
 }
 
 }  // namespace
@@ -227,19 +297,21 @@ void set_thread_count(int count) { wanted_threads = count >= 1 ? std::min(count,
 void parallel_for(std::size_t count, double work, std::size_t multiple,
                   const std::function<void(std::size_t, std::size_t)>& body) {
     const int threads = thread_count();
-    if (threads == 1 || work < kSerialWork || count <= multiple || !acquire()) {
+    if (work < kSerialWork || count <= multiple) {
         body(0, count);
         return;
     }
-    if (pool == nullptr || !pool->usable(threads)) {
-        // In a forked child the parent's threads do not exist: its pool cannot be joined and is left behind.
-        if (pool != nullptr && pool->alive_here()) delete pool;
-        pool = new Pool(threads);
+    if (threads == 1 || !acquire()) {
+        run_serially(count, work, multiple, body);
+        return;
     }
     struct Release {
-        ~Release() { busy = false; }
+        ~Release() { holder = 0; }
     } release;
-    pool->run(count, multiple, body);
+    if (Pool* const ready = ready_pool(threads))
+        ready->run(count, work, multiple, body);
+    else
+        run_serially(count, work, multiple, body);
 }
 
 }  // namespace sparseigen

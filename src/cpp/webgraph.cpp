@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <vector>
 
+#include "interrupts.hpp"
+
 namespace sparseigen {
 namespace {
 
@@ -78,6 +80,8 @@ private:
     int zeta_;
 };
 
+constexpr std::size_t kNumberWork = 16;  // what decoding a number costs, in additions
+
 std::int64_t signed_of(std::int64_t natural) { return natural & 1 ? -((natural + 1) >> 1) : natural >> 1; }
 
 // The successors copied from the reference list: blocks that are taken and left out in turn.
@@ -130,6 +134,7 @@ std::int64_t decode_webgraph(const std::uint8_t* bytes, std::size_t n_bytes, std
                              std::int64_t* starts, std::int32_t* successors) {
     BitReader reader(bytes, n_bytes, position, format.zeta);
     std::vector<std::int64_t> list;
+    CheckedLoop checked;
     for (std::int64_t node = first; node < last; ++node) {
         list.clear();
         const std::int64_t degree = reader.read(format.out_degrees);
@@ -154,6 +159,7 @@ std::int64_t decode_webgraph(const std::uint8_t* bytes, std::size_t n_bytes, std
         }
         std::copy(list.begin(), list.end(), successors + starts[node]);
         starts[node + 1] = starts[node] + degree;
+        checked.add(kNumberWork * (static_cast<std::size_t>(degree) + 1));
     }
     return reader.position();
 }

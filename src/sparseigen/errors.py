@@ -17,6 +17,10 @@ class InputError(SparseigenError, ValueError):
     """The data or an argument cannot be used."""
 
 
+class NotEnoughMemoryError(InputError, MemoryError):
+    """A request that cannot fit; refused before anything is allocated."""
+
+
 class ShapeError(InputError):
     """An array has the wrong number of dimensions, is empty, or its sides do not fit."""
 
@@ -117,6 +121,10 @@ class WriteError(SparseigenError, OSError):
 
 class MissingDataError(SparseigenError, FileNotFoundError):
     """A data set that does not ship with the package was not found."""
+
+
+class DownloadError(SparseigenError, OSError):
+    """A data set could not be downloaded, or what came is not the published file."""
 
 
 class ConvergenceWarning(UserWarning):

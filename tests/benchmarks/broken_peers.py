@@ -6,6 +6,7 @@ import os
 import time
 
 import numpy as np
+
 from benchmarks.speed.cells import Problem
 from benchmarks.speed.peers.interface import Peer
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+
 from benchmarks.speed import peers
 from benchmarks.speed.cells import CELLS, Problem, data_with_covariance
 from benchmarks.speed.comparison import compare
@@ -13,7 +14,6 @@ from benchmarks.speed.peers.interface import Peer
 from benchmarks.speed.scoring import support_of, value_of
 from benchmarks.speed.tuning import Trial, tune
 from benchmarks.speed.worker import Limits, answers, check
-
 from sparseigen.datasets import load_pitprops
 
 LIMITS = Limits(search=5.0, fit=5.0, repeats=0.0)
@@ -61,10 +61,9 @@ def test_bisection_without_any_answer_says_so() -> None:
 
 
 def test_bisection_where_the_cardinality_is_not_monotone() -> None:
-    kept = {8.0: 0, 4.0: 2, 2.0: 9}
-
     def fit(penalty: float) -> Trial:
-        return Trial(penalty, np.arange(kept.get(penalty, 1 if penalty > 3.0 else 3)), 0.0)
+        kept = 0 if penalty > 7.0 else 2 if penalty > 4.0 else 1 if penalty > 3.0 else 9 if penalty < 2.5 else 3
+        return Trial(penalty, np.arange(kept), 0.0)
 
     assert tune(fit, 3, 8.0, trials=[]).cardinality == 3
 
@@ -109,9 +108,9 @@ def test_numpy_algorithm_1_is_ours(form: str, rng: np.random.Generator) -> None:
 def test_failing_peers_are_rows_and_do_not_stop_the_run() -> None:
     told: list[str] = []
     limits = Limits(search=0.3, fit=0.7, repeats=0.0)
-    found = compare(
-        "quick", table_of_peers="tests.benchmarks.broken_peers", only="PitProps", tell=told.append, limits=limits
-    )
+    table = "tests.benchmarks.broken_peers"
+    absent, cell = compare("quick", table_of_peers=table, only="PitProps", tell=told.append, limits=limits)
+    found = [*absent, *cell]
     by_name = {record.name: record for record in found if record.setting.get("k") in (None, 5)}
     assert by_name["raises"].status == "failed"
     assert by_name["raises"].message == "TypeError: only length-1 arrays can be converted"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from benchmarks import timing
 from benchmarks.speed import markdown, measuring, page, records, scaling, verdicts
 from benchmarks.speed.__main__ import main
 from benchmarks.speed.exponents import fit_exponent
@@ -16,8 +18,6 @@ from benchmarks.speed.history import changes
 from benchmarks.speed.peers import DEFAULT, PLAIN, SPARSE_PCA
 from benchmarks.speed.records import Record, Run, Seconds
 from benchmarks.speed.words import share_of_ours
-
-from benchmarks import timing
 from sparseigen.report.page import unpack
 
 MACHINE = {
@@ -250,7 +250,7 @@ def test_a_point_that_fails_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     axis = scaling.Axis("made up", "x", "p", (1, 2, 4, 8), limit=1.1, quick_sizes=(1, 2, 4, 8))
     monkeypatch.setattr(scaling, "AXES", (axis,))
     told: list[str] = []
-    found = scaling.measure_scaling("quick", tell=told.append)
+    (found,) = scaling.measure_scaling("quick", tell=told.append)
     assert [record.status for record in found] == ["ok", "failed", "ok", "ok", "ok"]
     assert found[-1].value == pytest.approx(1.0)
     assert found[-1].setting["sizes"] == [1, 4, 8]
@@ -259,8 +259,8 @@ def test_a_point_that_fails_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_whole_run_from_its_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
     made = good_run()
-    monkeypatch.setattr(measuring, "compare", lambda mode, **_: made[:3])
-    monkeypatch.setattr(measuring, "measure_scaling", lambda mode, **_: made[3:])
+    monkeypatch.setattr(measuring, "compare", lambda mode, **_: iter([made[:1], made[1:3]]))
+    monkeypatch.setattr(measuring, "measure_scaling", lambda mode, **_: iter([made[3:]]))
 
     def part() -> None:
         timing.best_of({"one": lambda: None}, repeats=2, label="nothing")

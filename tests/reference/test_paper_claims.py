@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from benchmarks.paper import claims, runner
 from benchmarks.paper.command import needed
 from benchmarks.paper.pieces import Settings

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from tools.mutation import trial
 from tools.mutation.faults import Fault, faults
 from tools.mutation.which_tests import Reach, measure

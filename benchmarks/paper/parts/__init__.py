@@ -6,7 +6,7 @@ from importlib import import_module
 
 from benchmarks.paper.pieces import Figure, Piece
 
-MODULES = ("theory", "toy", "speed", "pitprops", "genes", "newsgroups")
+MODULES = ("theory", "toy", "speed", "pitprops", "genes", "newsgroups", "web_graphs", "air_travel")
 """Modules of this folder, in the order of the paper. A new part is a file here and its name in this row."""
 
 

@@ -35,9 +35,9 @@ function timesPicture() {
   traces.forEach((trace) => { trace.y = trace.y.map((at) => shown.indexOf(names[at])); });
   return {
     traces,
-    layout: { height: 140 + 34 * shown.length, showlegend: true, margin: { l: nameMargin(shown), r: 20, t: 8, b: 44 },
+    layout: { height: 140 + 34 * shown.length, showlegend: true, margin: { l: narrow() ? 130 : 310, r: 20, t: 8, b: 44 },
       xaxis: { type: "log", title: { text: "times the seconds of Algorithm 1" } },
-      yaxis: { tickvals: [...shown.keys()], ticktext: tickNames(shown).map(plotText), range: [-0.6, shown.length - 0.4], ...NAME_TICKS } },
+      yaxis: { tickvals: [...shown.keys()], ticktext: shown.map((name) => plotText(shortened(name, narrow() ? 15 : 42))), range: [-0.6, shown.length - 0.4], ...NAME_TICKS } },
     says: "Time of one fit of every method in every cell, over that of Algorithm 1.",
     note: "Right of 1 is slower than our Algorithm 1. Dense-subgraph cells have none of it and are not shown.",
   };
@@ -66,9 +66,9 @@ function growthPicture(read, unit, title) {
 function historyPicture() {
   const one = page.history[chosen.history];
   return {
-    traces: [{ x: one.dates, y: one.ms, mode: "lines+markers", line: { color: colour("accent"), width: 2 }, marker: { size: 9 }, text: one.revisions.map(plotText),
+    traces: [{ x: one.dates.map((date) => date.slice(0, 16).replace("T", " ")), y: one.ms, mode: "lines+markers", line: { color: colour("accent"), width: 2 }, marker: { size: 9 }, text: one.revisions.map(plotText),
       hovertemplate: "%{x}<br>%{y:.4g} ms<br>%{text}<extra></extra>" }],
-    layout: { height: 340, xaxis: { title: { text: "run" }, type: "category" }, yaxis: { title: { text: "milliseconds" }, rangemode: "tozero" } },
+    layout: { height: 340, xaxis: { title: { text: "run" }, type: "category", nticks: narrow() ? 3 : 8 }, yaxis: { title: { text: "milliseconds" }, rangemode: "tozero" } },
     says: `${one.name}: ${one.ms.length} runs.`,
     note: "Smallest time of each run in this mode on a machine of this kind.",
   };

@@ -51,6 +51,7 @@ _ROWS = (
         tuning="penalty",
         largest_penalty=scikit_learn.largest_penalty,
         seeds=3,
+        quick=False,
     ),
     Peer("abess SparsePCA", "abess", abess_package.fit),
     Peer(

@@ -39,6 +39,8 @@ class Peer:
     largest_penalty: Callable[[Problem], float] | None = None
     seeds: int = 1
     """How many seeds a random method may try; the best answer counts."""
+    quick: bool = True
+    """Whether the quick run has time for it; the full run has all."""
     graphs: bool = False
     ours: bool = False
     available: Callable[[], str] = lambda: ""

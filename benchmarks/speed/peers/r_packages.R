@@ -10,7 +10,7 @@ methods <- list(
   # Penalties: a larger one keeps fewer variables.
   PMA = function(x, penalty) {
     sum <- min(max(1, 1 / penalty), sqrt(ncol(x)))
-    PMA::SPC(x, sumabsv = sum, K = 1, center = FALSE, trace = FALSE)$v[, 1]
+    PMA::SPC(x, sumabsv = sum, K = 1, center = FALSE, trace = FALSE, compute.pve = FALSE)$v[, 1]
   },
   sparsepca = function(x, penalty) {
     sparsepca::spca(x, k = 1, alpha = penalty, beta = 1e-4, center = FALSE, scale = FALSE, verbose = FALSE)$loadings[, 1]

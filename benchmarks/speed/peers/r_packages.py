@@ -16,6 +16,8 @@ import numpy as np
 from benchmarks.speed.cells import Problem
 from benchmarks.speed.peers.interface import Fit, Peer, Timed
 
+RESOLUTION = 1e-3
+"""R counts its processor time in thousandths of a second."""
 SCRIPT = Path(__file__).with_name("r_packages.R")
 
 
@@ -55,7 +57,7 @@ def fit(package: str) -> Fit:
             data.ravel(order="F").tofile(given)
             sizes = [str(size) for size in data.shape]
             seconds = _rscript("fit", package, str(given), *sizes, repr(float(parameter)), str(seed), str(answer))
-            return Timed(np.fromfile(answer), float(seconds))
+            return Timed(np.fromfile(answer), max(float(seconds), RESOLUTION))
 
     return run
 

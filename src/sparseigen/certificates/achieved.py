@@ -28,6 +28,7 @@ def achieved_value(operator: Operator, vector: SparseVector) -> float:
     parts = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
     blocks = [operator.accurate_columns(indices[part])[indices] for part in parts[:1]]  # most often the only one
     largest = max(float(np.abs(block).max()) for block in itertools.chain(blocks, _rest(operator, indices, parts)))
+    largest = max(largest, float(operator.entry_errors()[indices].max()))
     exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
     exponent = exponent if abs(exponent) > LARGEST_PLAIN_EXPONENT else 0  # no copy where no product can overflow
     for part, block in zip(parts, itertools.chain(blocks, _rest(operator, indices, parts)), strict=True):

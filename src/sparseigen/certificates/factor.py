@@ -8,6 +8,7 @@ import numpy as np
 
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
+from sparseigen.inputs.memory import check_room
 
 LARGEST_WORK = 1.5e9
 """Multiplications the factorisation and its check may cost."""
@@ -27,6 +28,10 @@ class Factor:
 
 def factorise(problem: BoundProblem) -> Factor | None:
     """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable."""
+    samples = getattr(problem.operator, "n_samples", None)
+    if samples is not None and samples <= problem.size:
+        # The factor, the dual points made from it, and what computing them takes: eight times the data in float64.
+        check_room(64 * samples * problem.size, f"a certificate from {samples} samples", "use certify=False")
     rows = problem.operator.factor()
     if rows is not None:
         half, odd = divmod(problem.exponent, 2)

@@ -28,11 +28,14 @@ from sparseigen.certificates.factor import Factor, factorise
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, gamma, sum_of_largest
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
+from sparseigen.operators.products import summed
 
 MOST_WORK = 2.5e9
 """Operations `default` may spend on the ascent, whatever k is."""
 SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
+LARGEST_POINT = 2.0**200
+"""Dual points beyond this prove nothing for a matrix with entries of size about one."""
 MOST_STEPS = 400
 GOLDEN = 0.6180339887498949
 NEIGHBOURS_FROM = 100
@@ -48,18 +51,22 @@ EXACT, NEARLY_EXACT = 1e-8, 2e-4
 
 
 def dual_value(factor: Factor, points: Numbers, cardinality: int, *, hopeless_above: float = np.inf) -> float:
-    """The proven bound that the dual points give, rounding included."""
+    """The proven bound that the dual points give, rounding included; infinite where squares of them overflow."""
+    if not float(np.abs(points).max()) < LARGEST_POINT:
+        return np.inf
     total = sum_of_largest(remainders(factor, points), cardinality)
     penalty = total * (1.0 + 2.0 * gamma(cardinality)) + factor.rest + gram_slack(points)
-    top = largest_eigenvalue_bound(points.T @ points, hopeless_above=hopeless_above - penalty)
+    top = largest_eigenvalue_bound(summed(points, points), hopeless_above=hopeless_above - penalty)
     return (top + penalty) * (1.0 + 8.0 * UNIT)
 
 
 def dual_values(factor: Factor, points: Numbers) -> Numbers:
     """The same for every cardinality 1..p at once: the points do not depend on k, only the number of terms does."""
+    if not float(np.abs(points).max()) < LARGEST_POINT:
+        return np.full(len(points), np.inf)
     totals = np.cumsum(np.sort(remainders(factor, points))[::-1])
     penalties = totals * (1.0 + 2.0 * gamma(len(totals))) + factor.rest + gram_slack(points)
-    return (largest_eigenvalue_bound(points.T @ points) + penalties) * (1.0 + 8.0 * UNIT)
+    return (largest_eigenvalue_bound(summed(points, points)) + penalties) * (1.0 + 8.0 * UNIT)
 
 
 def gram_slack(points: Numbers) -> float:
@@ -158,6 +165,8 @@ def _best_penalty(
     def at(position: float) -> tuple[float, Numbers]:
         penalty = low + position * width
         points = support_points(rows, direction, penalty)
+        if not float(np.abs(points).max()) < LARGEST_POINT:
+            return np.inf, points
         return float(np.linalg.eigvalsh(points.T @ points)[-1]) + cardinality * penalty, points
 
     left, right = 0.0, 1.0
@@ -208,8 +217,8 @@ def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) 
         rotated = rows @ basis
         with np.errstate(all="ignore"):
             points, members = _dual_points(rotated, weights, penalty, roots)
-        if not np.isfinite(points).all():  # rows of very different size: this step proves nothing, nor would later ones
-            return
+        if not float(np.abs(points).max()) < LARGEST_POINT:
+            return  # rows of very different size: this step proves nothing, nor would later ones
         gradient = points.T @ points
         top = max(float(np.linalg.eigvalsh(gradient)[-1]), TINY)
         relaxed = float(roots.sum()) + cardinality * penalty
@@ -313,4 +322,4 @@ def _direction(problem: BoundProblem, rows: Numbers) -> Numbers:
         length = float(np.linalg.norm(direction))
         if length > 0.0:
             return np.asarray(direction / length)
-    return np.asarray(np.linalg.eigh(rows.T @ rows)[1][:, -1])
+    return np.asarray(np.linalg.eigh(summed(rows, rows))[1][:, -1])

@@ -8,13 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates.rounding import ZERO, raised_sum, sum_of_largest
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator
+from sparseigen.operators.once import computed_once
 from sparseigen.operators.shifted import ShiftedOperator
 from sparseigen.solvers.interface import SparseVector
 
@@ -54,7 +55,9 @@ class BoundProblem:
     def __post_init__(self) -> None:
         self.columns_left = self.operator.affordable_columns()
         self.dense = self._formed()
-        largest = float(np.abs(self.operator.diagonal()).max())
+        self._own_errors = self.operator.entry_errors()
+        # Where a deflation left nothing but rounding, its errors are larger than the entries.
+        largest = max(float(np.abs(self.operator.diagonal()).max()), float(self._own_errors.max()))
         if self.dense is not None:
             largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
         elif self.columns_left < self.size:
@@ -71,22 +74,22 @@ class BoundProblem:
         """Number of variables."""
         return self.operator.size
 
-    @cached_property
+    @computed_once
     def diagonal(self) -> Numbers:
         """The scaled diagonal."""
         return np.ldexp(self.operator.diagonal(), -self.exponent)
 
-    @cached_property
+    @computed_once
     def entry_errors(self) -> Numbers:
         """The operator's own, scaled."""
-        return np.ldexp(self.operator.entry_errors(), -self.exponent)
+        return np.ldexp(self._own_errors, -self.exponent)
 
-    @cached_property
+    @computed_once
     def negative_part(self) -> float:
         """The operator's own, scaled."""
         return self.scaled(self.operator.negative_part())
 
-    @cached_property
+    @computed_once
     def margin(self) -> float:
         """What the entries' own rounding errors can add to the eigenvalue of any k x k block."""
         return raised_sum(sum_of_largest(self.entry_errors, self.cardinality), self.cardinality)
@@ -96,6 +99,8 @@ class BoundProblem:
         largest = LARGEST_FETCHED if self.operator.transfers_cost else LARGEST_MATERIALISED
         if self.size > largest or self.columns_left < self.size:
             return None
+        # The matrix, a shifted copy to be factorised, and work space for sorting rows.
+        check_room(24 * self.size**2, f"a certificate for {self.size} variables", "use certify=False")
         matrix = np.empty((self.size, self.size))
         for own, rows in self._raw_blocks():
             matrix[own[0] : own[-1] + 1] = rows

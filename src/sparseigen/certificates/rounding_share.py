@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from sparseigen.certificates.rounding import raised_sum, sum_of_largest
+from sparseigen.certificates.rounding import sum_of_largest
 from sparseigen.errors import PrecisionWarning
 from sparseigen.operators.contract import Operator
 from sparseigen.results import Certificate
@@ -22,7 +22,7 @@ def warn_of_rounding(operator: Operator, cardinality: int, certificate: Certific
     if certificate.relative_gap <= WIDE_GAP or not np.isfinite(certificate.upper_bound):
         return
     width = certificate.upper_bound - certificate.lower_bound
-    margin = 2.0 * raised_sum(sum_of_largest(operator.entry_errors(), cardinality), cardinality)
+    margin = 2.0 * sum_of_largest(operator.entry_errors(), cardinality)
     if not margin >= DOMINATES * width > 0.0:
         return
     remedy = (

@@ -15,17 +15,42 @@ from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma
 from sparseigen.operators.contract import LARGEST_MATERIALISED
 
+PANEL = 128
+"""Columns of a matrix that are factorised at a time."""
 DIRECT = 160
 """Up to this size the eigenvalue that the proof starts from is computed directly, above by Lanczos."""
 
 
 def cholesky_defect(matrix: Numbers) -> float:
-    """How far below zero the smallest eigenvalue can be, given that Cholesky succeeds; infinite if it does not."""
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return np.inf
-    return 2.0 * gamma(len(matrix) + 2) * float(matrix.trace()) + TINY
+    """How far below zero the smallest eigenvalue can be, given that Cholesky succeeds; infinite if it does not.
+
+    The matrix is overwritten.
+    """
+    defect = 2.0 * gamma(len(matrix) + 2) * float(matrix.trace()) + TINY
+    return defect if _factorised(matrix) else np.inf
+
+
+def _factorised(matrix: Numbers) -> bool:
+    """Whether the Cholesky factorisation runs to its end; the lower triangle becomes the factor.
+
+    Panel by panel, as LAPACK does it: one call for the whole of a large matrix could not be interrupted for seconds,
+    and would take as much memory again.
+    """
+    from scipy.linalg.blas import dtrsm
+    from scipy.linalg.lapack import dpotrf
+
+    size = len(matrix)
+    for begin in range(0, size, PANEL):
+        end = min(begin + PANEL, size)
+        if begin:
+            matrix[begin:, begin:end] -= matrix[begin:, :begin] @ matrix[begin:end, :begin].T
+        corner, failed = dpotrf(matrix[begin:end, begin:end], lower=1)
+        if failed or not np.isfinite(corner.diagonal()).all():
+            return False
+        matrix[begin:end, begin:end] = corner
+        if end < size:
+            matrix[end:, begin:end] = dtrsm(1.0, corner, matrix[end:, begin:end].T, lower=1).T
+    return True
 
 
 def largest_eigenvalue_bound(matrix: Numbers, *, hopeless_above: float = np.inf) -> float:
@@ -36,7 +61,7 @@ def largest_eigenvalue_bound(matrix: Numbers, *, hopeless_above: float = np.inf)
     size = len(matrix)
     if size > DIRECT and _rayleigh(matrix) > hopeless_above:
         return np.inf
-    scale = max(float(np.abs(matrix).max()), TINY)
+    scale = max(float(matrix.max()), -float(matrix.min()), TINY)
     estimate = _estimate(matrix)
     if estimate > hopeless_above:
         return np.inf
@@ -46,7 +71,8 @@ def largest_eigenvalue_bound(matrix: Numbers, *, hopeless_above: float = np.inf)
         shifted = -matrix
         shifted[np.diag_indices(size)] += candidate
         largest = float(np.abs(shifted.diagonal()).max())
-        defect = cholesky_defect(shifted) + 4.0 * UNIT * largest if shifted.diagonal().min() > 0.0 else np.inf
+        positive = bool(shifted.diagonal().min() > 0.0)
+        defect = cholesky_defect(shifted) + 4.0 * UNIT * largest if positive else np.inf
         if np.isfinite(defect):
             return candidate + defect + 4.0 * UNIT * abs(candidate)
         step *= 8.0
@@ -71,7 +97,8 @@ def psd_shift(problem: BoundProblem) -> float:
     shift = 16.0 * (problem.size + 4) * UNIT * max(float(np.abs(problem.diagonal).sum()), TINY)
     shifted = problem.dense.copy()
     shifted[np.diag_indices(problem.size)] += shift
-    return shift + cholesky_defect(shifted) + 4.0 * UNIT * float(np.abs(shifted.diagonal()).max())
+    rounding = 4.0 * UNIT * float(np.abs(shifted.diagonal()).max())
+    return shift + cholesky_defect(shifted) + rounding
 
 
 def _rayleigh(matrix: Numbers) -> float:
@@ -95,7 +122,10 @@ def _estimate(matrix: Numbers) -> float:
         return float(np.linalg.eigvalsh(matrix)[-1])
     from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-    try:
-        return float(eigsh(matrix, k=1, which="LA", v0=_generic(len(matrix)), tol=1e-9, return_eigenvectors=False)[0])
-    except ArpackNoConvergence:
-        return float(np.linalg.eigvalsh(matrix)[-1])
+    for tolerance, basis in ((1e-9, 20), (1e-4, 100)):
+        found = {"tol": tolerance, "ncv": min(basis, len(matrix) - 1), "v0": _generic(len(matrix))}
+        try:
+            return float(eigsh(matrix, k=1, which="LA", return_eigenvectors=False, **found)[0])
+        except ArpackNoConvergence:
+            continue
+    return float(np.linalg.norm(matrix, np.inf))  # never below, and all eigenvalues at once would take minutes

@@ -1,30 +1,33 @@
-"""``datasets``: what real data there are and where."""
+"""``datasets``: what real data there are and where, and fetching those that are published."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from sparseigen.cli.failures import bad_usage
 from sparseigen.cli.output import as_json
+from sparseigen.cli.plain_values import use_plain_values
 from sparseigen.errors import MissingDataError
 
 
-def datasets(
+def show(
     name: Annotated[str | None, typer.Argument(help="One data set: its files and a command to try.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
 ) -> None:
-    """List the data sets, and show where their files are.
+    """List the data sets, and show where their files are ('datasets NAME' is the same).
 
     PitProps ships with the package. The others are read from the folder in SPARSEIGEN_DATA.
 
-    Example: sparseigen datasets colon
+    Example: sparseigen datasets show colon
     """
     from sparseigen.datasets.catalogue import CATALOGUE, Entry, is_there, paths_of
     from sparseigen.datasets.folder import data_folder
+    from sparseigen.datasets.sources import SOURCES
     from sparseigen.report.tables import aligned
 
     try:
@@ -32,24 +35,29 @@ def datasets(
     except MissingDataError:
         folder = None
 
-    def facts(entry: Entry) -> dict[str, object]:
+    def facts(key: str, entry: Entry) -> dict[str, object]:
         files = [] if folder is None else [str(path) for path in paths_of(entry, folder)]
-        command = entry.command.format(*map(shlex.quote, files)) if is_there(entry, folder) else None
-        return {"description": entry.description, "there": is_there(entry, folder), "files": files, "try": command}
+        there = is_there(entry, folder)
+        command = entry.command.format(*map(shlex.quote, files)) if there else None
+        found = {"description": entry.description, "there": there, "files": files, "try": command}
+        return {**found, "fetch": f"sparseigen datasets fetch {key}" if key in SOURCES else None}
 
     if name is not None and name not in CATALOGUE:
         message = f"{name!r} is not a data set; there are {', '.join(CATALOGUE)}."
         raise bad_usage(message)
     chosen = CATALOGUE if name is None else {name: CATALOGUE[name]}
     if json:
-        found = {key: facts(entry) for key, entry in chosen.items()}
+        found = {key: facts(key, entry) for key, entry in chosen.items()}
         print(as_json({"folder": None if folder is None else str(folder), "datasets": found}))
         return
     where = "not found: set SPARSEIGEN_DATA to the folder with the data sets" if folder is None else str(folder)
     print(f"data folder: {where}\n")
     if name is None:
-        rows = [[key, "yes" if is_there(entry, folder) else "no", entry.description] for key, entry in chosen.items()]
-        print(aligned([["name", "there", "what"], *rows], [], text_columns=(0, 1, 2)))
+        rows = [
+            [key, "yes" if is_there(entry, folder) else "no", "yes" if key in SOURCES else "no", entry.description]
+            for key, entry in chosen.items()
+        ]
+        print(aligned([["name", "there", "fetch", "what"], *rows], [], text_columns=(0, 1, 2, 3)))
         return
     entry = chosen[name]
     print(f"{name}: {entry.description}")
@@ -57,8 +65,80 @@ def datasets(
         print(f"  {path}{'' if path.is_file() else '  (missing)'}")
     if is_there(entry, folder) and folder is not None:
         print("try: " + entry.command.format(*(shlex.quote(str(path)) for path in paths_of(entry, folder))))
+    elif name in SOURCES:
+        print(f"get it: sparseigen datasets fetch {name}")
+
+
+def fetch(
+    name: Annotated[str, typer.Argument(help="The data set; 'datasets' says which can be fetched.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The data folder; without it the one in SPARSEIGEN_DATA.")
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option("--base-url", help="A mirror with NAME/FILE below it; also the variable SPARSEIGEN_MIRROR."),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file that fails the check.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
+) -> None:
+    """Download a data set from where it is published, and check it.
+
+    A download that was interrupted is continued by the same command. The web graphs come from the Laboratory for Web
+    Algorithmics, the messages of newsgroups20 from the address that scikit-learn uses; only the raw messages are
+    published, not the word counts.
+
+    Example: sparseigen datasets fetch amazon-2008 --to ~/data
+    """
+    from sparseigen.cli.working import Working
+    from sparseigen.datasets.catalogue import CATALOGUE
+    from sparseigen.datasets.fetch import fetch_dataset
+    from sparseigen.datasets.sources import SOURCES
+
+    if name not in SOURCES:
+        known = "has no public address" if name in CATALOGUE else "is not a data set"
+        message = f"{name!r} {known}; {', '.join(SOURCES)} can be fetched."
+        raise bad_usage(message)
+
+    with Working(quiet=quiet) as working:
+
+        def report(file: str, done: int, total: int) -> None:
+            if working.stage != file:
+                working.step(file)
+            working.on_progress(done, total) if total else working.step(f"{file} {done:,} bytes")
+
+        files = fetch_dataset(name, to=to, base_url=base_url, replace=replace, on_progress=report)
+    for file in files:
+        print(f"{'fetched' if file.downloaded else 'there'}: {file.path}")
+        print(f"  checked by {file.checked_by}; SHA-256 {file.sha256}")
+    print(f"from: {SOURCES[name].publisher}")
+    if SOURCES[name].unpacked is not None:
+        print("These are the raw messages: sklearn.datasets.load_files(FOLDER, encoding='latin-1') reads each half.")
+
+
+class _ShowByDefault(typer.core.TyperGroup):
+    """``datasets`` and ``datasets NAME`` mean ``datasets show [NAME]``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["show", *args]
+        use_plain_values(self, ctx)
+        return super().parse_args(ctx, args)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            use_plain_values(command, ctx)
+        return command
 
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module."""
-    app.command("datasets")(datasets)
+    group = typer.Typer(
+        cls=_ShowByDefault,
+        rich_markup_mode=None,
+        help="List the data sets, show where their files are, fetch those that are published. "
+        "Example: sparseigen datasets colon",
+    )
+    group.command("show")(show)
+    group.command("fetch")(fetch)
+    app.add_typer(group, name="datasets")

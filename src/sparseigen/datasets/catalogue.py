@@ -45,6 +45,21 @@ CATALOGUE: dict[str, Entry] = {
         "325,557 web pages, 3,216,152 links (Laboratory for Web Algorithmics)",
         "sparseigen dks {0} -k 100",
     ),
+    "amazon-2008": Entry(
+        ("amazon-2008/amazon-2008.graph", "amazon-2008/amazon-2008.properties"),
+        "735,323 books, 5,158,388 links to similar ones (Laboratory for Web Algorithmics)",
+        "sparseigen dks {0} -k 100",
+    ),
+    "ljournal-2008": Entry(
+        ("ljournal-2008/ljournal-2008.graph", "ljournal-2008/ljournal-2008.properties"),
+        "5,363,260 users of LiveJournal, 79,023,142 friendships (Laboratory for Web Algorithmics)",
+        "sparseigen dks {0} -k 100",
+    ),
+    "hollywood-2009": Entry(
+        ("hollywood-2009/hollywood-2009.graph", "hollywood-2009/hollywood-2009.properties"),
+        "1,139,905 actors, 113,891,327 arcs between those of one film (Laboratory for Web Algorithmics)",
+        "sparseigen dks {0} -k 100",
+    ),
     "air-routes": Entry(
         ("air_routes/us2008_flight_counts.csv", "air_routes/us2008_airports.csv"),
         "flights of 2008 between 305 US airports, with latitude and longitude",

@@ -21,6 +21,7 @@ from sparseigen.inputs.arguments import (
     check_method_options,
     check_rng,
 )
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
 from sparseigen.operators.shifted import ShiftedOperator
@@ -113,17 +114,22 @@ def cardinality_path(
         ),
     )
     certify = check_flag(certify, "certify")
+    answers = f"a path of {len(wanted)} answers, {operator.size} numbers each,"
+    check_room(8 * operator.size * len(wanted), answers, "ask for fewer cardinalities at a time")
     search = _one_by_one if nonnegative else PATHS.get(method, _one_by_one)
     began = time.perf_counter()
+    # First, because Ctrl-C must not wait for it later.
+    leading = leading_eigenvector(problem)
+    dense = float(leading @ problem.apply(leading))
     try:
         points = search(request)
     except KeyboardInterrupt as stop:
         reached = getattr(stop, "result", None) or {}
         seconds = time.perf_counter() - began
         found = [(k, reached[k]) for k in wanted if k in reached]
-        raise SolveInterrupted(_path(request, operator, allowed, found, seconds) if found else None) from None
+        raise SolveInterrupted(_path(request, operator, allowed, found, dense, seconds) if found else None) from None
     seconds = time.perf_counter() - began
-    path = _path(request, operator, allowed, list(zip(wanted, points, strict=True)), seconds)
+    path = _path(request, operator, allowed, list(zip(wanted, points, strict=True)), dense, seconds)
     if not certify:
         return path
     try:
@@ -137,6 +143,7 @@ def _path(
     operator: Operator,
     allowed: Indices | None,
     found: Sequence[tuple[int, Point]],
+    dense: float,
     seconds: float,
 ) -> SparsePath:
     """The path over the cardinalities found, uncertified; fewer than asked for were interrupted."""
@@ -146,9 +153,7 @@ def _path(
     ]
     if len(found) < len(request.cardinalities):
         results = [replace(result, stop_reason=StopReason.INTERRUPTED) for result in results]
-    leading = leading_eigenvector(request.problem)
-    dense_optimum = max(float(leading @ request.problem.apply(leading)), results[-1].value)
-    return SparsePath(tuple(results), request.problem.trace(), dense_optimum, seconds)
+    return SparsePath(tuple(results), request.problem.trace(), max(dense, results[-1].value), seconds)
 
 
 @dataclass(frozen=True)

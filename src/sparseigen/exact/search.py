@@ -19,6 +19,7 @@ from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import ZERO
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.exact.branching import children
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import Indices
 from sparseigen.solvers.interface import Progress, SparseVector
 from sparseigen.solvers.support import leading_eigenpair
@@ -168,6 +169,7 @@ class Search:
 
 
 def _block(problem: BoundProblem, alive: Indices) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    check_room(16 * len(alive) ** 2, f"a search over {len(alive)} variables", "use sparse_eigenvector instead")
     block = np.empty((len(alive), len(alive)))
     for own, rows in problem.blocks(alive):
         block[np.searchsorted(alive, own)] = rows[:, alive]

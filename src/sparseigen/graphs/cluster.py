@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from sparseigen.inputs.cluster import Cluster
 from sparseigen.inputs.edge_partitions import EdgePartition, load_partition
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Integers, Rows
+from sparseigen.operators.once import computed_once
 
 HOME_ARCS = 20_000_000
 """Entries of the symmetric graph that may come home unless the caller says otherwise: about 0.3 GB there."""
@@ -44,7 +44,7 @@ class ClusterGraph:
     def __repr__(self) -> str:
         return f"ClusterGraph({len(self.partitions)} partitions, {self.n_shards} shards)"
 
-    @cached_property
+    @computed_once
     def _arcs(self) -> tuple[list[Any], int]:
         """The arc shards, kept on the workers, and one more than the largest of our vertex numbers."""
         cluster, count = self.cluster, self.n_shards
@@ -92,7 +92,7 @@ class ClusterGraph:
         """One more than the largest vertex number."""
         return self._arcs[1]
 
-    @cached_property
+    @computed_once
     def facts(self) -> list[on_shard.ArcFacts]:
         """The facts of every shard."""
         cluster = self.cluster

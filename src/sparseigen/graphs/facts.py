@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from sparseigen.graphs.model import IntegerGraph
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Integers
+from sparseigen.operators.once import computed_once
 
 SWEEPS = 100
 """Sweeps of the fair loads; they end earlier when nothing moves. Any number gives valid bounds."""
@@ -70,7 +70,7 @@ class GraphFacts:
         """The largest weight of an edge of the whole graph."""
         return self.graph.heaviest if self.outside is None else self.outside.heaviest
 
-    @cached_property
+    @computed_once
     def total(self) -> int:
         """The sum of all degrees of the whole graph."""
         return int(self.graph.degrees.sum()) if self.outside is None else self.outside.total
@@ -85,7 +85,7 @@ class GraphFacts:
         """The largest loads of vertices that are not at hand."""
         return np.zeros(0, dtype=np.int64) if self.outside is None else self.outside.loads
 
-    @cached_property
+    @computed_once
     def _peeled(self) -> tuple[Integers, Integers]:
         graph = self.graph
         return graph_kernels.peel(graph.rows, graph.loops, graph.no_flags())
@@ -100,17 +100,17 @@ class GraphFacts:
         """The share of each vertex when it was removed, in that order."""
         return self._peeled[1]
 
-    @cached_property
+    @computed_once
     def core_values(self) -> Integers:
         """The core value of each vertex in the order of removal: the largest share removed so far."""
         return np.maximum.accumulate(self.removal_shares)
 
-    @cached_property
+    @computed_once
     def part(self) -> Integers:
         """The vertices worth searching, ascending: a core that holds several times the largest k."""
         return self._core(max(SPARE * self.largest_k, SMALLEST_PART))
 
-    @cached_property
+    @computed_once
     def load_part(self) -> Integers:
         """The vertices whose loads are made fair, ascending."""
         return self._core(max(SPARE * self.largest_k, SMALLEST_LOAD_PART))
@@ -124,24 +124,24 @@ class GraphFacts:
         first = int(np.searchsorted(self.core_values, lowest, side="left"))
         return np.sort(self.removal_order[first:])
 
-    @cached_property
+    @computed_once
     def part_graph(self) -> IntegerGraph:
         """The subgraph on `part`."""
         return self.graph if len(self.part) == self.graph.size else self.graph.induced(self.part)
 
-    @cached_property
+    @computed_once
     def load_bits(self) -> int:
         """Loads are kept in units of 2^-load_bits: as fine as 64 bits allow, at most 2^-24."""
         return max(0, min(24, 61 - max(1, self.total).bit_length()))
 
-    @cached_property
+    @computed_once
     def _load_graph(self) -> IntegerGraph:
         """The subgraph on `load_part`."""
         if len(self.load_part) == len(self.part):
             return self.part_graph
         return self.graph if len(self.load_part) == self.graph.size else self.graph.induced(self.load_part)
 
-    @cached_property
+    @computed_once
     def loads(self) -> Integers:
         """A valid load of every vertex: fair within `load_part`; outside, its share at removal.
 
@@ -150,7 +150,7 @@ class GraphFacts:
         """
         return self._loads_after(self.sweeps)
 
-    @cached_property
+    @computed_once
     def early_loads(self) -> Integers:
         """Loads after few sweeps: another good start, not always a worse one."""
         return self._loads_after(FAST_SWEEPS)

@@ -285,7 +285,7 @@ def _from_arrays(name: str, arrays: dict[str, NDArray[Any]]) -> Graph:
         raise GraphFileError(message)
     check_fits(VERTEX_BYTES * size, f"{name}: a graph of {size} vertices")
     ends = (source.astype(np.int32), target.astype(np.int32))
-    graph = graph_from_matrix(sp.coo_array((weight, ends), shape=(size, size)).tocsr())
+    graph = graph_from_matrix(sp.coo_array((weight, ends), shape=(size, size)))
     graph.notes["format"] = "npz"
     return graph
 

@@ -60,7 +60,16 @@ def solve_tpower(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     """Algorithm 2 from the start asked for; with start="auto" from many, the best of them polished."""
     if isinstance(problem.start, str) and problem.start == "auto":
         return _search_all(problem, ks)
-    outcomes = {}
+    outcomes: dict[int, Outcome] = {}
+    try:
+        _run_all(problem, ks, outcomes)
+    except KeyboardInterrupt:
+        raise SolveInterrupted(outcomes) from None
+    return outcomes
+
+
+def _run_all(problem: Problem, ks: list[int], outcomes: dict[int, Outcome]) -> None:
+    """Algorithm 2 from one start for every k; each outcome is entered when it is there."""
     searcher = None if problem.polish is None else Searcher(problem.facts, problem.fixed, problem.polish, problem.rng)
     name = problem.start if isinstance(problem.start, str) else "given"
     for count, chosen in _single_starts(problem, ks):
@@ -72,7 +81,6 @@ def solve_tpower(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
             outcomes[count] = _best_outcome(problem.graph, [one], searcher, [polished], settings)
         else:
             outcomes[count] = _plain_outcome(one, settings)
-    return outcomes
 
 
 def _single_starts(problem: Problem, ks: list[int]) -> Iterator[tuple[int, VertexSet]]:
@@ -113,18 +121,21 @@ def _search_all(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     best: dict[int, Candidate] = {}
     ascending = sorted(set(ks))
     settings: dict[str, Any] = {"start": "auto", "searched_vertices": searcher.graph.size}
+    # Of a graph of which only a core is at hand, whoever holds the rest runs plain Algorithm 2.
+    needs_plain = problem.facts.is_whole and searcher.graph is not problem.graph
+    count = ascending[0]
     try:
         for count in ascending:
             best[count] = searcher.search(count, [])
         for sequence in (ascending, ascending[::-1]):
             for previous, count in pairwise(sequence):
                 best[count] = searcher.improve(best[count], count, [best[previous].chosen.vertices])
+        plain = dict(solve_tpower(_plain(problem), ascending)) if needs_plain else {}
     except KeyboardInterrupt:
-        reached = {count: _best_outcome(problem.graph, [], searcher, [one], settings) for count, one in best.items()}
+        half = None if count in best else searcher.best_under_way(count)
+        found = best if half is None else best | {count: half}
+        reached = {count: _best_outcome(problem.graph, [], searcher, [one], settings) for count, one in found.items()}
         raise SolveInterrupted(reached) from None
-    # Of a graph of which only a core is at hand, whoever holds the rest runs plain Algorithm 2.
-    needs_plain = problem.facts.is_whole and searcher.graph is not problem.graph
-    plain = dict(solve_tpower(_plain(problem), ascending)) if needs_plain else {}
     outcomes = {}
     for count in ascending:
         outcome = _best_outcome(problem.graph, [], searcher, [best[count]], settings)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,10 @@ from numpy.typing import NDArray
 
 from sparseigen.errors import NonFiniteError
 from sparseigen.inputs.graphs import Graph
+from sparseigen.inputs.memory import check_room
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Flags, Integers, Rows
+from sparseigen.operators.once import computed_once
 
 DIRECTED = ("average", "either", "outgoing")
 TREATMENTS = {
@@ -32,6 +33,9 @@ SELF_LOOPS = ("drop", "keep")
 
 ROOM = 56
 """Rounded weights sum to about 2^ROOM: leaves room in 64 bits for doubling and for shifts."""
+
+WORK_BYTES_A_VERTEX, WORK_BYTES_AN_ARC = 64, 32
+"""What a search takes besides the caller's matrix: both directions of every arc, orders, loads."""
 
 SMALLEST_EXPONENT = -1073
 FINEST_EXACT = 10
@@ -56,7 +60,7 @@ class IntegerGraph:
         """Number of vertices."""
         return self.rows.size
 
-    @cached_property
+    @computed_once
     def degrees(self) -> Integers:
         """Weighted degrees, the loop included (row sums of W), in units."""
         rows = self.rows
@@ -71,14 +75,14 @@ class IntegerGraph:
             sums[filled] = np.add.reduceat(rows.weights, rows.starts[filled], dtype=np.int64)
         return sums + self.loops
 
-    @cached_property
+    @computed_once
     def heaviest(self) -> int:
         """The largest weight of an edge (0 without edges), in units."""
         if self.rows.weights.size == 0:
             return int(len(self.rows.neighbours) > 0)
         return int(self.rows.weights.max())
 
-    @cached_property
+    @computed_once
     def degree_order(self) -> Integers:
         """All vertices by decreasing degree, ties by lowest index."""
         return np.argsort(-self.degrees, kind="stable")
@@ -99,6 +103,8 @@ class IntegerGraph:
 def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[IntegerGraph, dict[str, Any]]:
     """The integer graph of a checked input, and what was done to get there."""
     matrix = graph.matrix
+    what = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
+    check_room(WORK_BYTES_A_VERTEX * matrix.shape[0] + WORK_BYTES_AN_ARC * matrix.nnz, what, "take a part of the graph")
     numbers, unit, exact = _whole_numbers(matrix.data)
     rounding = 0.0 if exact else unit  # also after halving and reducing: it is a weight, not a number of units
     rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), numbers)
@@ -122,9 +128,11 @@ def weight_within(graph: Graph, vertices: Integers, notes: dict[str, Any]) -> fl
     inside = graph.matrix[vertices][:, vertices].tocsr()
     if not notes["treatment"].startswith(AS_SUMS):
         inside = inside.maximum(inside.T).tocsr()
+    entries = inside.tocoo()
+    kept = entries.data
     if notes["self_loops"].endswith("dropped"):
-        inside.setdiag(0)
-    return math.fsum(inside.data.tolist())
+        kept = kept[entries.row != entries.col]
+    return math.fsum(kept.tolist())
 
 
 def outgoing_graph(graph: Graph, *, self_loops: str) -> IntegerGraph:
@@ -227,13 +235,14 @@ def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
 
 
 def _halvings(values: NDArray[Any]) -> int | None:
-    few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
-    if not np.array_equal(few, np.floor(few)):
-        return None
-    for halvings in range(FINEST_EXACT + 1):
-        scaled = values * 2.0**halvings
-        if np.array_equal(scaled, np.floor(scaled)):
-            return halvings
+    with np.errstate(over="ignore"):
+        few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
+        if not np.array_equal(few, np.floor(few)):
+            return None
+        for halvings in range(FINEST_EXACT + 1):
+            scaled = values * 2.0**halvings
+            if np.array_equal(scaled, np.floor(scaled)):
+                return halvings
     return None
 
 

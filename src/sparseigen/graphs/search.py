@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,7 +69,8 @@ class Searcher:
         whole = len(self.part) == facts.graph.size
         self.graph = facts.graph if whole else self._part_graph(len(required) > 0)
         self.part_fixed = fixed[self.part]
-        self._orders: dict[str, Integers] | None = None
+        self._orders: dict[str, dict[str, Integers]] = {}
+        self._under_way: list[Candidate] = []
 
     def _part_graph(self, has_fixed: bool) -> IntegerGraph:
         if has_fixed and len(self.part) != len(self.facts.part):
@@ -81,9 +82,22 @@ class Searcher:
 
         ``neighbours`` are sets found for other k, in the numbers of the searched part.
         """
-        candidates = [self._powered(label, start, count) for label, start in self._starts(count)]
-        candidates += [self._powered("neighbour", self.resized(near, count), count) for near in neighbours]
+        candidates = self._under_way = []
+        for label, start in self._starts(count):
+            candidates.append(self._powered(label, start, count))
+        for near in neighbours:
+            candidates.append(self._powered("neighbour", self.resized(near, count), count))
         return self.finish(candidates, count)
+
+    def best_under_way(self, count: int) -> Candidate | None:
+        """The best set of a search that was interrupted; None if there is none yet.
+
+        Sets that were being changed are looked at anew: their products and values may be those of halfway.
+        """
+        whole = [one for one in self._under_way if int(one.chosen.members.sum()) == count]
+        for one in whole:
+            one.chosen = VertexSet.of(self.graph, np.flatnonzero(one.chosen.members))
+        return max(whole, key=lambda one: one.chosen.value, default=None)
 
     def improve(self, best: Candidate, count: int, neighbours: list[Integers]) -> Candidate:
         """The better of a set found before and what its neighbours on a curve lead to."""
@@ -138,15 +152,15 @@ class Searcher:
         chosen = VertexSet.of(self.graph, self.resized(within, int(one.chosen.members.sum())))
         return Candidate(one.label, chosen, one.stop_reason, one.n_iterations, list(one.history))
 
-    def _starts(self, count: int) -> list[tuple[str, Integers]]:
-        if self._orders is None:
-            self._orders = {}
-            for make in ORDERS.values():
-                self._orders |= make(self)
-        starts = [
-            (label, self._with_fixed(order, count)) for label, order in self._orders.items() if len(order) >= count
-        ]
-        return [*starts, ("greedy-feige", feige_set(self.graph, count, self.part_fixed))]
+    def _starts(self, count: int) -> Iterator[tuple[str, Integers]]:
+        """The starts one by one, the cheapest first: a search that is interrupted early has something to show."""
+        for name, make in ORDERS.items():
+            if name not in self._orders:
+                self._orders[name] = make(self)
+            for label, order in self._orders[name].items():
+                if len(order) >= count:
+                    yield label, self._with_fixed(order, count)
+        yield "greedy-feige", feige_set(self.graph, count, self.part_fixed)
 
     def _with_fixed(self, order: Integers, count: int) -> Integers:
         """The first k of an order, fixed vertices first."""

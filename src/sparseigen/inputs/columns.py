@@ -218,10 +218,11 @@ def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iter
     try:
         yield
     except SparseigenError as error:
-        if file in str(error) or isinstance(error, MissingDependencyError):
+        raised = kind if type(error) is InputError else type(error)
+        if raised is type(error) and (file in str(error) or isinstance(error, MissingDependencyError)):
             raise
-        message = f"{file}: {error}"
-        raise type(error)(message) from error
+        message = str(error) if file in str(error) else f"{file}: {error}"
+        raise raised(message) from error
     except PermissionError as error:
         message = f"{file} may not be read: permission denied."
         raise kind(message) from error

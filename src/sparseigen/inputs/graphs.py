@@ -143,7 +143,7 @@ def graph_from_edges(
     matrix = sp.coo_array((weights, numbers), shape=(size, size))
     repeated = matrix.nnz
     _check_coo(matrix, labels)
-    graph = graph_from_matrix(matrix.tocsr(), labels=labels, directed=directed)
+    graph = graph_from_matrix(matrix, labels=labels, directed=directed)
     if graph.matrix.nnz < repeated:
         graph.notes["duplicate_edges"] = f"{repeated - graph.matrix.nnz} summed"
     return graph
@@ -301,7 +301,7 @@ def _from_igraph(graph: Any) -> Graph:
     matrix = sp.coo_array((weights, (edges[:, 0], edges[:, 1])), shape=(size, size))
     labels = list(graph.vs["name"]) if "name" in graph.vs.attributes() else None
     _check_coo(matrix, labels)
-    return graph_from_matrix(matrix.tocsr(), labels=labels, directed=bool(graph.is_directed()))
+    return graph_from_matrix(matrix, labels=labels, directed=bool(graph.is_directed()))
 
 
 def _from_frame(frame: Any) -> Graph:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import InputError
+from sparseigen.inputs.hdf5_probe import survives
 from sparseigen.inputs.memory import check_fits
 from sparseigen.inputs.optional import require
 
@@ -19,6 +20,10 @@ LARGEST_NAMES = 100
 def open_hdf5(path: Path) -> Any:
     """The file, for reading."""
     h5py = require("h5py", purpose=f"reading {path.suffix} files")
+    trouble = survives(path)
+    if trouble is not None:
+        message = f"{path.name} cannot be read as HDF5: {trouble}. It is damaged."
+        raise InputError(message)
     try:
         return h5py.File(path, "r")
     except OSError as error:

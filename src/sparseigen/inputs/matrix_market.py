@@ -58,7 +58,7 @@ def _open(path: Path) -> IO[bytes]:
 def _declared(file: IO[bytes], name: str) -> Declared:
     words = file.readline(LONGEST_LINE).decode("latin-1").lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
-        message = f"{name} cannot be read as .mtx: it does not begin with '%%MatrixMarket matrix' and three words more."
+        message = f"{name} cannot be read as Matrix Market: it must begin with '%%MatrixMarket matrix'."
         raise InputError(message)
     form, field, symmetry = words[2:]
     if field == "complex":

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import DtypeError, InputError, ShapeError
+from sparseigen.errors import DtypeError, InputError, IntegerOverflowError, ShapeError
 from sparseigen.inputs.memory import check_columns_fit, check_fits
 
 SIDES = {"csr": (0, 1), "csc": (1, 0)}
@@ -37,7 +37,18 @@ def checked_sparse(matrix: Any, what: str) -> Any:
     if not len(rows) == len(columns) == len(entries.data):
         message = f"{what} has {len(entries.data)} values, {len(rows)} row and {len(columns)} column numbers."
         raise InputError(message)
-    return entries.tocsr()
+    return _wide_enough(entries, what).tocsr()
+
+
+def _wide_enough(entries: Any, what: str) -> Any:
+    """Entries whose duplicates can be summed: small integers wrap around without a word."""
+    if entries.dtype.kind not in "iu" or entries.data.size == 0:
+        return entries
+    total = float(np.abs(entries.data, dtype=np.float64).sum())
+    if total >= 2.0**62:
+        message = f"{what} holds integers that sum to more than 2^62; divide them by a common factor first."
+        raise IntegerOverflowError(message)
+    return entries if total < float(np.iinfo(entries.dtype).max) else entries.astype(np.int64)
 
 
 def compressed(form: str, parts: tuple[Any, Any, Any], shape: Any, what: str) -> Any:

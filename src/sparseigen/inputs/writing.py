@@ -39,7 +39,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ['answer.txt']
     """
     target = Path(path)
-    _check_target(target)
+    check_target(target)
     with writing(target):
         remove_strays(target)
         partial = _other_name(target)
@@ -94,7 +94,7 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
                     os.fsync(file.fileno())
             if existing:
                 for name in files:
-                    _check_target(folder / name)
+                    check_target(folder / name)
                 for name in files:
                     os.replace(partial / name, folder / name)
                 sync_folder(folder)
@@ -121,7 +121,8 @@ def writing(target: Path) -> Iterator[None]:
         raise WriteError(message) from error
 
 
-def _check_target(target: Path) -> None:
+def check_target(target: Path) -> None:
+    """Refuse folders, devices and pipes, which a rename would replace or fail on."""
     try:
         mode = target.lstat().st_mode
     except OSError:  # not there yet, or writing it will say why not

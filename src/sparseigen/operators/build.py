@@ -38,7 +38,7 @@ COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
 }
 """Layout of data -> operator that stands for their covariance."""
 
-CONTRACT = ("size", "diagonal", "apply_support", "columns")
+CONTRACT = ("apply_support", "columns", "diagonal", "size")
 """What an object of the caller's must have to be used as an operator."""
 
 

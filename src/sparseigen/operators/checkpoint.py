@@ -55,6 +55,8 @@ class PassLog:
         self.next = 0
         """The number of the pass to come."""
         self._saved_at = time.monotonic()
+        if self.data_path.is_symlink():
+            self._refuse(f"{self.data_path.name} is a link, and links are not written through")
         if path.exists():
             self._load()
         elif self.data_path.exists():
@@ -136,6 +138,8 @@ class PassLog:
         try:
             body = json.loads(text)
             self._take(body)
+        except CheckpointError:
+            raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self._refuse("it is not laid out as a checkpoint")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -16,6 +15,8 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.errors import UnsupportedOperatorError
+from sparseigen.inputs.memory import check_room
+from sparseigen.operators.once import computed_once
 
 Indices = NDArray[np.int64]
 Vector = NDArray[Any]
@@ -125,7 +126,7 @@ class Operator(ABC):
     def block_apply(self, block: Matrix) -> Matrix:
         """The product A V with a dense block V of shape (size, m), in one pass over the data."""
 
-    @cached_property
+    @computed_once
     def _diagonal_once(self) -> NDArray[np.float64]:
         diagonal = np.ascontiguousarray(self._diagonal(), dtype=np.float64)
         diagonal.flags.writeable = False
@@ -149,7 +150,7 @@ class Operator(ABC):
             return largest
         return max(largest, self._largest_entry)
 
-    @cached_property
+    @computed_once
     def _largest_entry(self) -> float:
         step = self.columns_at_once(1 << 20)
         starts = range(0, self.size, step)
@@ -291,6 +292,8 @@ class Operator(ABC):
                 f"formed up to size {LARGEST_MATERIALISED} only. Choose a solver or bound that works from products."
             )
             raise UnsupportedOperatorError(message)
+        remedy = "choose a solver or bound that works from products"
+        check_room(16 * self.size**2, f"the {self.size} x {self.size} matrix", remedy)
         matrix = self.submatrix(np.arange(self.size, dtype=np.int64))
         np.fill_diagonal(matrix, self.diagonal())  # the same bits, so that ties fall the same way
         return matrix

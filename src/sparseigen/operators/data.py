@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.inputs.arrays import CheckedArray, row_blocks
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerStep, Vector
 from sparseigen.operators.dense import DenseSymmetric
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
-from sparseigen.operators.screening import Run, Screen
+from sparseigen.operators.products import gram, multiplied, parts, summed
+from sparseigen.operators.screening import SMALLEST_DATA, Run, Screen
 
 CACHED_ENTRIES = 1 << 15
 """Numbers that are copied, averaged and centred while they are in the cache."""
@@ -40,13 +42,15 @@ class DenseData(Operator):
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
+        check_copy_fits(values)
         self.variables, self.means = _one_row_a_variable(values, center=center)
         variances = check_variances(self._variances(), self.dtype)
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
             if np.shares_memory(self.variables, values):
                 self.variables = self.variables.copy()
-            self.variables /= self.deviations[:, None].astype(self.dtype)
+            for rows in row_blocks(self.size, self.n_samples):
+                self.variables[rows] /= self.deviations[rows, None].astype(self.dtype)
         self.screen = Screen(self.variables, np.sqrt(self.diagonal() * self.divisor))
         self._runs: dict[int, Run] = {}
 
@@ -134,15 +138,15 @@ class DenseData(Operator):
 
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
-        product: Matrix = self.variables @ (self.variables[indices].T / self.dtype.type(self.divisor))
-        return product
+        return multiplied(self.variables, self.variables[indices].T / self.dtype.type(self.divisor))
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
         chosen = self.variables[indices].astype(np.float64, copy=False) / self.divisor
         rows = np.empty((len(indices), self.size))  # the matrix is symmetric: rows are columns, and contiguous
-        blocks = [slice(0, self.size)] if self.dtype == np.float64 else row_blocks(self.size, self.n_samples)
-        for part in blocks:
+        work = float(self.n_samples) * len(indices)
+        exact = self.dtype == np.float64
+        for part in parts(self.size, work) if exact else row_blocks(self.size, self.n_samples):
             rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
         return rows.T
 
@@ -163,15 +167,15 @@ class DenseData(Operator):
 
     def submatrix(self, indices: Indices) -> NDArray[np.float64]:
         """A[indices, indices], accumulated in float64."""
-        block = self.variables[indices].astype(np.float64, copy=False)
-        product: NDArray[np.float64] = block @ block.T / self.divisor
+        whole = len(indices) == self.size and bool((np.diff(indices) == 1).all())
+        product = gram(self.variables if whole else self.variables[indices])
+        product /= self.divisor
         return product
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two matrix products."""
-        scores = self.variables.T @ block.astype(self.dtype, copy=False)
-        product: Matrix = self.variables @ (scores / self.dtype.type(self.divisor))
-        return product
+        scores = summed(self.variables, block.astype(self.dtype, copy=False))
+        return multiplied(self.variables, scores / self.dtype.type(self.divisor))
 
     def prepared_for(self, n_products: int) -> Operator:
         """Form the Gram matrix where it pays: p small enough to hold it, and enough products to come.
@@ -188,6 +192,13 @@ class DenseData(Operator):
         """Adds the number of samples and what was done to the columns."""
         facts = super().describe() | {"n_samples": self.n_samples, "center": self.center, "scale": self.scale}
         return facts | {"screening": self.screen.describe()} if self.screen.worthwhile else facts
+
+
+def check_copy_fits(values: NDArray[np.floating]) -> None:
+    """Refuse data whose copy by variables, and the bytes that screening adds, would not fit."""
+    screening = values.size if values.nbytes >= SMALLEST_DATA else 0
+    remedy = "save X as a .npy file and pass its path: files are read in passes, and memory_limit says what they take"
+    check_room(values.nbytes + screening, f"the centred copy of X ({values.shape[0]} x {values.shape[1]})", remedy)
 
 
 def _one_row_a_variable(

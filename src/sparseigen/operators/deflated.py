@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparseigen.errors import StartError
 from sparseigen.inputs.arrays import row_blocks
 from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
+from sparseigen.operators.once import computed_once
 
 SMALLEST_VALUE = 2.0**-1020
 """Variances up to this have no reciprocal."""
@@ -55,9 +56,12 @@ class LowRankUpdated(Operator):
         return rows
 
     def _diagonal(self) -> NDArray[np.float64]:
-        changed: NDArray[np.float64] = self.base.diagonal() + np.einsum("ij,ij->i", self.left @ self.middle, self.left)
         # Rounding can leave a tiny negative number where a positive semidefinite matrix has a zero.
-        return np.maximum(changed, 0.0) if self.positive_semidefinite else changed
+        return np.maximum(self._stored_diagonal(), 0.0) if self.positive_semidefinite else self._stored_diagonal()
+
+    def _stored_diagonal(self) -> NDArray[np.float64]:
+        changed: NDArray[np.float64] = self.base.diagonal() + np.einsum("ij,ij->i", self.left @ self.middle, self.left)
+        return changed
 
     def magnitude(self) -> float:
         """The base's: a deflated matrix lives on the scale of the one it came from."""
@@ -82,8 +86,13 @@ class LowRankUpdated(Operator):
 
         The change's error is at most (2r + 4) roundings of |L_i|'|M||L_j|, and with P the matrix absolute value of
         |M| that is at most sqrt(|L_i|'P|L_i|) sqrt(|L_j|'P|L_j|). The final addition rounds numbers no larger than
-        the largest magnitude in their row (the matrix meant is the one stored: base, L and M as they are).
+        the largest magnitude in their row (the matrix meant is the one stored: base, L and M as they are). Where the
+        diagonal was raised to zero, by that much.
         """
+        return self._errors_once
+
+    @computed_once
+    def _errors_once(self) -> NDArray[np.float64]:
         values, vectors = np.linalg.eigh(np.abs(self.middle))
         absolute = (vectors * np.abs(values)) @ vectors.T
         rows = np.abs(self.left)
@@ -91,7 +100,7 @@ class LowRankUpdated(Operator):
         largest = np.abs(self.base.diagonal()) if self.base.psd_by_construction else _row_maxima(self.base)
         operations = 2.0 * self.left.shape[1] + 8.0
         own: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
-        return self.base.entry_errors() + own
+        return self.base.entry_errors() + own + (self.diagonal() - self._stored_diagonal())
 
     def step_cost(self, cardinality: int) -> float:
         """The base's."""

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.inputs.arrays import CheckedArray
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+from sparseigen.operators.products import multiplied
 
 
 def averaging_errors(matrix: CheckedArray) -> NDArray[np.float64]:
@@ -58,8 +59,7 @@ class DenseSymmetric(Operator):
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by one matrix product."""
-        product: Matrix = self.matrix @ block.astype(self.dtype, copy=False)
-        return product
+        return multiplied(self.matrix, block.astype(self.dtype, copy=False))
 
     def entry_errors(self) -> NDArray[np.float64]:
         """Zero for the caller's own matrix; what was passed on for one that was computed from data."""

@@ -15,7 +15,6 @@ Every decision depends on the numbers alone, never on a clock: the same question
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.operators.contract import Indices, Vector
+from sparseigen.operators.once import computed_once
 
 Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
@@ -92,7 +92,7 @@ class Screen:
         """Whether the data are large enough for screening at all."""
         return self.variables.nbytes >= SMALLEST_DATA
 
-    @cached_property
+    @computed_once
     def shadow(self) -> tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The int8 copy, built when first needed."""
         return kernels.shadow_codes(self.variables)

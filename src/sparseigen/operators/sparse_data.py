@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.inputs.arrays import CheckedArray, row_blocks
+from sparseigen.inputs.memory import check_room
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.once import computed_once
 
 SHORT_NUMBERS_FROM = 1 << 20
 """Stored entries from which the products no longer fit in the caches."""
 SPARSE_PRODUCT_COST = 6.0
 """Time of a multiplication between two sparse matrices, in those of a sparse with a dense one."""
+
+SUMMED_AT_ONCE = 1 << 19
+"""Stored entries that are converted and summed at a time: four temporaries of this length."""
 
 
 class SparseData(Operator):
@@ -30,6 +35,7 @@ class SparseData(Operator):
     psd_by_construction = True
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
+        _check_fits(data.values)
         by_column = data.values.tocsc()
         usable = data.values.format == "csr" and data.values.has_canonical_format
         self._given_by_sample = data.values if usable else None
@@ -48,9 +54,7 @@ class SparseData(Operator):
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
-        # Added up in float64: scipy's own sum rounds float32 data to float32 on the way.
-        sums = np.asarray(self.variables.astype(np.float64).sum(axis=1)).ravel()
-        self.means = sums / self.n_samples if center else np.zeros(self.size)
+        self.means = self._summed(lambda values, own: values) / self.n_samples if center else np.zeros(self.size)
         self.deviations = np.ones(self.size)
         variances = check_variances(self._variances(), self.dtype)
         if scale:
@@ -62,14 +66,27 @@ class SparseData(Operator):
 
     def _variances(self) -> NDArray[np.float64]:
         # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.
-        starts = self.variables.indptr
-        filled = np.diff(starts)
+        filled = np.diff(self.variables.indptr)
         with np.errstate(over="ignore", invalid="ignore"):  # refused by check_variances
-            deviations = self.variables.data.astype(np.float64) - np.repeat(self.means, filled)
-            squares = np.bincount(np.repeat(np.arange(self.size), filled), weights=deviations**2, minlength=self.size)
-            squares = squares.astype(np.float64, copy=False)  # without any entry bincount counts in whole numbers
+            squares = self._summed(lambda values, own: (values - self.means[own]) ** 2)
             squares += (self.n_samples - filled) * self.means**2
         return np.asarray(squares / (self.divisor * self.deviations**2))
+
+    def _summed(self, of: Callable[[NDArray[np.float64], Indices], NDArray[np.float64]]) -> NDArray[np.float64]:
+        """For every variable the sum of a function of its entries, in float64; some variables at a time.
+
+        scipy's own sum rounds float32 data to float32 on the way, and copies all of them.
+        """
+        starts, sums = self.variables.indptr, np.empty(self.size)
+        begin = 0
+        while begin < self.size:
+            end = int(np.searchsorted(starts, starts[begin] + SUMMED_AT_ONCE, side="right")) - 1
+            end = min(max(end, begin + 1), self.size)
+            own = np.repeat(np.arange(begin, end), np.diff(starts[begin : end + 1]))
+            values = self.variables.data[starts[begin] : starts[end]].astype(np.float64)
+            sums[begin:end] = np.bincount(own - begin, weights=of(values, own), minlength=end - begin)
+            begin = end
+        return sums
 
     def _scores(self, indices: Indices, weights: Vector) -> NDArray[np.float64]:
         data = self.variables
@@ -92,12 +109,12 @@ class SparseData(Operator):
         product: Vector = (raw - self.means * scores.sum()) / self.deviations
         return product.astype(self.dtype, copy=False)
 
-    @cached_property
+    @computed_once
     def _by_sample(self) -> Any:
         """X by samples: the caller's own where it came so."""
         return self.variables.T.tocsr() if self._given_by_sample is None else self._given_by_sample
 
-    @cached_property
+    @computed_once
     def _sample_lengths(self) -> NDArray[np.int64]:
         """Stored entries of each sample."""
         lengths: NDArray[np.int64] = np.diff(self._by_sample.indptr)
@@ -129,8 +146,11 @@ class SparseData(Operator):
         out = np.zeros((self.size, len(indices)))
         for samples in row_blocks(self.n_samples, len(indices)):
             block = self._centred(indices, samples)
-            out += self.variables[:, samples] @ block.T - self.means[:, None] * block.sum(axis=1)
-        return np.asarray(out / (self.divisor * self.deviations[:, None]))
+            part = self.variables if samples == slice(0, self.n_samples) else self.variables[:, samples]
+            out += part @ block.T
+            out -= self.means[:, None] * block.sum(axis=1)
+        out /= self.divisor * self.deviations[:, None]
+        return out
 
     def entry_errors(self) -> NDArray[np.float64]:
         """Rounding of dot products with uncentred columns, of scaling, and of the means."""
@@ -165,3 +185,11 @@ class SparseData(Operator):
             "center": self.center,
             "scale": self.scale,
         }
+
+
+def _check_fits(values: Any) -> None:
+    """Refuse data whose copy by columns, with short sample numbers beside it, would not fit."""
+    entries = int(values.nnz)
+    copied = 0 if values.format == "csc" else (values.dtype.itemsize + values.indices.itemsize) * entries
+    what = f"X by columns ({values.shape[0]} x {values.shape[1]}, {entries} entries)"
+    check_room(copied + 2 * entries, what, "save X as an .h5ad file and pass its path, which is read in passes")

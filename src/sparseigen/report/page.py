@@ -7,6 +7,7 @@ import html
 import json
 import math
 import os
+import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from sparseigen.inputs.optional import require
 from sparseigen.inputs.writing import write_whole
 
 TEMPLATES = Path(__file__).parent / "page_parts"
+TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Characters that only change the order in which others are shown."""
 DIGITS = 6
 """Significant digits of the numbers behind the pictures; the results of the answer itself are kept in full."""
 
@@ -82,6 +85,7 @@ def render(kind: str, title: str, facts: Mapping[str, Any], payload: Mapping[str
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_upright,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -94,6 +98,11 @@ def render(kind: str, title: str, facts: Mapping[str, Any], payload: Mapping[str
         **facts,
     )
     return Report(title, page)
+
+
+def _upright(value: Any) -> Any:
+    """Text in which nothing turns the direction of reading: a name must not rearrange the sentence around it."""
+    return TURNING.sub(lambda found: f"\\u{ord(found.group()):04x}", value) if type(value) is str else value
 
 
 def pack(payload: Mapping[str, Any]) -> str:

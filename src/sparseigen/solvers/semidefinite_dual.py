@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.errors import UnsupportedOperatorError
+from sparseigen.errors import UnsupportedOperatorError, ZeroMatrixError
 from sparseigen.inputs.arguments import check_numbers
 from sparseigen.operators.contract import Operator
 from sparseigen.results import StopReason
@@ -54,6 +54,9 @@ def solve_semidefinite(operator: Operator, cardinality: int, options: SolverOpti
         raise UnsupportedOperatorError(message)
     matrix = operator.to_dense()
     scale = float(np.abs(np.linalg.eigvalsh(matrix)).max())
+    if scale == 0.0:
+        msg = "the matrix is zero: every sparse vector has value 0, so there is nothing to find."
+        raise ZeroMatrixError(msg)
     step = float(check_numbers(options.extra.get("step", 1.0), "step", 1)[0])
     relaxed, bound, reached, iterations, reason = _split(matrix / scale, cardinality, step, options)
     leading = np.linalg.eigh(relaxed)[1][:, -1]

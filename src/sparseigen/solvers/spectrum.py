@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.operators.contract import Operator
 
+LARGEST_PLAIN_EXPONENT = 400
 LARGEST_DENSE = 512
 LARGEST_DECOMPOSED = 200
 """Up to this size leading eigenvectors come from a full decomposition."""
@@ -15,8 +18,9 @@ LARGEST_DECOMPOSED = 200
 def lower_end(operator: Operator) -> float:
     """An estimate of the smallest eigenvalue, a little on the low side."""
     if operator.size <= LARGEST_DENSE:
-        values = np.linalg.eigvalsh(operator.to_dense())
-        return float(values[0]) - 1e-12 * float(np.abs(values).max())
+        matrix, exponent = _in_middle(operator.to_dense())
+        values = np.linalg.eigvalsh(matrix)
+        return math.ldexp(float(values[0]) - 1e-12 * float(np.abs(values).max()), exponent)
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     size = operator.size
@@ -27,6 +31,14 @@ def lower_end(operator: Operator) -> float:
     except ArpackNoConvergence:  # a longer run is not worth it: the norm of the matrix is a safe shift
         value = -float(np.linalg.norm(operator.apply(start)) / np.linalg.norm(start)) * 2.0
     return value - 1e-3 * abs(value)
+
+
+def _in_middle(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """The matrix times 2 ** -exponent, and the exponent: LAPACK does not converge on some matrices beyond 1e146."""
+    exponent = math.frexp(float(np.abs(matrix).max()))[1]
+    if abs(exponent) < LARGEST_PLAIN_EXPONENT:
+        return matrix, 0
+    return np.ldexp(matrix, -exponent), exponent
 
 
 def leading_eigenvector(operator: Operator) -> NDArray[np.float64]:
@@ -42,7 +54,7 @@ def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
     """
     size = operator.size
     if size <= LARGEST_DECOMPOSED or count >= size - 1:
-        vectors = np.linalg.eigh(operator.to_dense())[1]
+        vectors = np.linalg.eigh(_in_middle(operator.to_dense())[0])[1]
         return np.ascontiguousarray(vectors[:, ::-1][:, :count])
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 

@@ -111,6 +111,21 @@ def test_failed_factorisation_proves_nothing():
     assert cholesky_defect(np.diag([1.0, -1e-3])) == np.inf
 
 
+@pytest.mark.parametrize("size", [1, 127, 128, 129, 300])
+def test_cholesky_by_panels_is_lapacks(size, rng):
+    from sparseigen.certificates.spectral import _factorised
+
+    half = rng.standard_normal((size, size))
+    matrix = half @ half.T + np.eye(size)
+    found = matrix.copy()
+    assert _factorised(found)
+    np.testing.assert_allclose(np.tril(found), np.linalg.cholesky(matrix), rtol=1e-9, atol=1e-9 * size)
+    matrix[-1, -1] -= 1.01 / np.linalg.inv(matrix)[-1, -1]  # the last pivot is what tells
+    assert not _factorised(matrix.copy())
+    matrix[0, 0] = np.nan
+    assert not _factorised(matrix)
+
+
 def test_trace_bound_is_refused_where_it_does_not_hold():
     indefinite = np.array([[1.0, 5.0], [5.0, 1.0]])  # trace 2, eigenvalue 6
     assert trace_bound(BoundProblem(as_operator(indefinite), 2)) == np.inf

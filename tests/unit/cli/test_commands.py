@@ -187,10 +187,10 @@ def test_datasets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARSEIGEN_DATA", str(tmp_path))
     text = run("datasets").stdout
     assert str(tmp_path) in text
-    assert "pitprops      no" in text
+    assert "pitprops        no" in text
     (tmp_path / "pitprops").mkdir()
     (tmp_path / "pitprops" / "pitprops_correlation.csv").write_text("")
-    assert "pitprops      yes" in run("datasets").stdout
+    assert "pitprops        yes" in run("datasets").stdout
     assert "try: sparseigen pca" in run("datasets", "pitprops").stdout
     assert json.loads(run("datasets", "--json").stdout)["datasets"]["colon"]["there"] is False
     monkeypatch.setenv("SPARSEIGEN_DATA", str(tmp_path / "none"))
@@ -215,6 +215,13 @@ def test_benchmarks_need_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [given[0][1:] for given, _ in started] == [
         ["-m", "benchmarks.paper", f"--data={tmp_path / 'here'}", "--fresh", "--", "T4", "T1.spca"],
         ["-m", "benchmarks.paper", "--list", "--"],
+    ]
+    started.clear()
+    assert run("bench", "quick").exit_code == 0
+    assert run("bench", "speed", "startup").exit_code == 0
+    assert [given[0][1:] for given, _ in started] == [
+        ["-m", "benchmarks.speed", "quick"],
+        ["-m", "benchmarks.speed", "startup"],
     ]
     monkeypatch.setattr(checkout, "__file__", str(tmp_path / "installed" / "checkout.py"))
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from benchmarks.paper import claims
 from benchmarks.paper.parts import all_figures, all_pieces
 from benchmarks.paper.solvers import COMPONENTS

@@ -6,6 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+
 from benchmarks.paper import claims, page
 from benchmarks.paper.pieces import Figure, Outcome, Settings
 from benchmarks.paper.runner import Run

@@ -12,6 +12,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+
 from benchmarks.paper import command, runner, store
 from benchmarks.paper.parts import all_pieces
 from benchmarks.paper.pieces import Outcome, Settings

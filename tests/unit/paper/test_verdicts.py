@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from benchmarks.paper.claims import Claim
 from benchmarks.paper.pieces import Outcome
 from benchmarks.paper.verdicts import BETTER, DIFFERS, NOT_RUNNABLE, REPRODUCED, counts, judge, percentage

@@ -7,7 +7,6 @@ import html.parser
 import json
 import os
 import re
-from pathlib import Path
 
 import networkx as nx
 import numpy as np

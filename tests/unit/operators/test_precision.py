@@ -1,0 +1,112 @@
+"""PrecisionWarning: given where numbers or sums have lost what varies, silent on ordinary data."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sparseigen as se
+from fuzzing.truth import Truth
+from sparseigen.errors import PrecisionWarning
+
+
+@pytest.fixture
+def data(rng):
+    values = rng.standard_normal((60, 12))
+    values[:, :4] += rng.standard_normal((60, 1))
+    return values
+
+
+FORMS = {
+    "dense": lambda data: (data, {}),
+    "sparse": lambda data: (sp.csr_array(data), {}),
+    "blocks": lambda data: ([data[:25], data[25:]], {"shape": data.shape}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("scale", [False, True])
+def test_float32_with_a_mean_of_a_million_deviations_is_warned_of(form, scale, data):
+    given, options = FORMS[form]((data + 1e6).astype(np.float32))
+    with pytest.warns(PrecisionWarning, match="12 of 12 columns are so far from zero that float32") as said:
+        se.covariance(given, scale=scale, **options)
+    assert "pass float64, or subtract a constant" in str(said[0].message)
+    assert said[0].filename == __file__
+
+
+def test_the_warning_names_the_column(data):
+    data[:, 7] += 1e7
+    frame = {f"gene {i}": column for i, column in enumerate(data.T.astype(np.float32))}
+    pandas = pytest.importorskip("pandas")
+    with pytest.warns(PrecisionWarning, match=r"1 of 12 columns .* column 7 \('gene 7'\) \(mean 1e\+07, standard dev"):
+        se.covariance(pandas.DataFrame(frame))
+
+
+def test_float64_has_digits_left_until_much_later(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        se.sparse_eigenvector(se.covariance(data + 1e6), 3)
+    with pytest.warns(PrecisionWarning, match="float64 keeps hardly a digit"):
+        se.covariance(data + 1e15)
+
+
+def test_sums_of_uncentred_sparse_data_lose_digits_first(data):
+    with pytest.warns(PrecisionWarning, match="can reach 0.00.* of the largest variance.*subtract a constant"):
+        se.covariance(sp.csr_array(data + 2e5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        se.covariance(data + 2e5)
+        se.covariance(sp.csr_array(data + 1e3))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("form", FORMS)
+def test_ordinary_data_are_silent(form, dtype, data, rng):
+    """Standardised, counts, percentages, temperatures in kelvin, prices: nothing to say, at either end."""
+    ordinary = [data, rng.poisson(3.0, (60, 12)), 50.0 + 10.0 * data, 293.0 + 0.5 * data, 1e4 * np.exp(data)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for values in ordinary:
+            given, options = FORMS[form](np.asarray(values, dtype=dtype))
+            operator = se.covariance(given, **options)
+            for which in ("largest", "smallest"):
+                se.sparse_eigenvector(operator, 4, which=which)
+            se.upper_bound(operator, 4)
+
+
+def nearly_collinear(data, noise):
+    """One variable is a hundredth of the sum of all others, up to the noise: an eigenvalue near zero."""
+    values = data.copy()
+    values[:, 0] = values[:, 1:].sum(axis=1) / 100.0 + noise * values[:, 0]
+    return values
+
+
+def test_a_gap_that_is_rounding_says_so(data):
+    """The smallest eigenvalue of ill-conditioned float32 data: the certificate covers the rounding, and says why."""
+    values = nearly_collinear(data[:, :4], 1e-7).astype(np.float32)
+    with pytest.warns(PrecisionWarning, match="is rounding: certificates must allow for .* Pass the data as float64"):
+        single = se.sparse_eigenvector(se.covariance(values), 4, which="smallest")
+    truth = Truth.of_data(values, center=True, scale=False, ddof=1).negated()
+    assert truth.is_upper_bound(-single.certificate.lower_bound, 4)[0]
+    assert truth.is_reached(-single.certificate.upper_bound, 4)[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        double = se.sparse_eigenvector(se.covariance(values.astype(np.float64)), 4, which="smallest")
+    assert double.certificate.relative_gap < 1e-3 < single.certificate.relative_gap
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e3, 1e6, 1e7])
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.filterwarnings("ignore::sparseigen.errors.PrecisionWarning")
+def test_certificates_are_about_the_exact_covariance_of_the_float32_numbers(mean, scale, data):
+    values = (data[:, :6] + mean).astype(np.float32)
+    truth = Truth.of_data(values, center=True, scale=scale, ddof=1)
+    operator = se.covariance(values, scale=scale)
+    for k in range(1, 7):
+        proof = se.sparse_eigenvector(operator, k).certificate
+        assert truth.is_upper_bound(proof.upper_bound, k)[0]
+        assert truth.is_reached(proof.lower_bound, k)[0]
+        assert proof.relative_gap < 0.2

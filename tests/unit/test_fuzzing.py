@@ -1,0 +1,120 @@
+"""The fuzzer itself: its exact arithmetic, and that it does find a certificate that is wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fuzzing import certificates, claims
+from fuzzing.__main__ import PARTS, main
+from fuzzing.truth import Truth, is_semidefinite
+
+BELOW, ABOVE = -math.inf, math.inf
+
+
+def test_semidefiniteness_agrees_with_eigenvalues(rng):
+    seen = set()
+    for _ in range(400):
+        size = int(rng.integers(1, 5))
+        square = rng.integers(-2, 3, (size, int(rng.integers(1, 6))))
+        matrix = square @ square.T - int(rng.integers(0, 3)) * np.eye(size, dtype=int)
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
+        rows = [[int(entry) for entry in row] for row in matrix]
+        if abs(smallest) > 1e-9:
+            assert is_semidefinite(rows) == (smallest > 0.0) == is_semidefinite(rows, definite=True)
+        else:  # whole numbers: an eigenvalue this small is zero
+            assert is_semidefinite(rows)
+            assert not is_semidefinite(rows, definite=True)
+        seen.add(int(np.sign(np.round(smallest, 9))))
+    assert seen == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1.0, 1e300])
+def test_bounds_are_decided_to_the_last_bit(scale):
+    top = 3.0 * scale
+    truth = Truth.of_matrix(np.diag([1.0, 3.0, 2.0]) * scale)
+    for k in (1, 2, 3):
+        assert truth.is_upper_bound(top, k) == (True, True)
+        assert truth.is_reached(top, k) == (True, True)
+        assert not truth.is_upper_bound(math.nextafter(top, BELOW), k)[0]
+        assert not truth.is_reached(math.nextafter(top, ABOVE), k)[0]
+        assert truth.is_upper_bound(2.0 * top, k) == (True, False)
+        assert truth.is_reached(0.5 * top, k) == (True, False)
+    assert truth.negated().is_upper_bound(-scale, 1)[0]
+    assert not truth.negated().is_upper_bound(math.nextafter(-scale, BELOW), 1)[0]
+
+
+def test_covariance_correlation_shift_and_update_are_exact():
+    data = np.array([[1e8, 1.0], [1e8 + 1.0, 3.0], [1e8 + 2.0, 5.0]])
+    plain = Truth.of_data(data, center=True, scale=False, ddof=1)
+    assert [[number / plain.weights[0] for number in row] for row in plain.numbers] == [[1.0, 2.0], [2.0, 4.0]]
+    scaled = Truth.of_data(data, center=True, scale=True, ddof=1)
+    assert scaled.is_upper_bound(2.0, 2)[0]
+    assert not scaled.is_upper_bound(math.nextafter(2.0, BELOW), 2)[0]
+    assert plain.shifted(0.5).is_upper_bound(5.5, 2)[0]
+    assert not plain.shifted(0.5).is_upper_bound(math.nextafter(5.5, BELOW), 2)[0]
+    gone = plain.updated(np.array([[1.0], [2.0]]), np.array([[-1.0]]))
+    assert gone.is_zero
+
+
+def test_quotients_are_exact(rng):
+    truth = Truth.of_matrix(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    vector = np.array([1.0, 1.0]) / 4.0
+    assert truth.quotient_reaches(vector, 3.0)
+    assert truth.quotient_reaches(vector, math.nextafter(3.0, ABOVE)) is False
+    data = rng.standard_normal((6, 2))
+    correlated = Truth.of_data(data, center=True, scale=True, ddof=1)
+    expected = 1.0 + np.corrcoef(data.T)[0, 1]
+    assert correlated.quotient_reaches(vector, expected - 1e-12)
+    assert correlated.quotient_reaches(vector, expected + 1e-12) is False
+
+
+@pytest.mark.parametrize(("end", "step"), [("upper_bound", 0.999), ("lower_bound", 1.001)])
+def test_a_wrong_certificate_is_found_saved_and_replayed(end, step, monkeypatch, tmp_path, capsys):
+    honest = claims.certify
+
+    def lying(*arguments, **options):
+        found = honest(*arguments, **options)
+        value = getattr(found, end)
+        return replace(found, **{end: value * step if value > 0.0 else value / step})
+
+    monkeypatch.chdir(tmp_path)
+    certificates.FOLDER.mkdir(parents=True)
+    monkeypatch.setattr(claims, "certify", lying)
+    for index in range(40):
+        found, arrays = certificates.findings(11, index)
+        wrong = [one for one in found if one.how == "violation"]
+        if wrong:
+            break
+    assert {one.method.split()[0] for one in wrong} == {"certify"}
+    text = certificates._saved(11, index, wrong, arrays)
+    path = certificates.FOLDER / f"certificate-11-{index}.npz"
+    assert f"replay: python -m fuzzing certificates --replay {path}" in text
+    assert main(["certificates", "--replay", str(path)]) == 1
+    monkeypatch.setattr(claims, "certify", honest)
+    assert main(["certificates", "--replay", str(path)]) == 0
+    assert "violation" in capsys.readouterr().out
+
+
+def test_a_short_run_counts_and_ends_clean(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["certificates", "--minutes", "0.1", "--workers", "1", "--seed", "3"]) == 0
+    said = capsys.readouterr().out
+    assert "violations 0" in said
+    assert "decided by the margin" in said
+
+
+def test_unknown_parts_are_refused(capsys):
+    assert main(["no such part"]) == 2
+    assert ",".join(PARTS) in capsys.readouterr().err
+
+
+def test_the_same_number_is_the_same_instance():
+    for index in (0, 5, 9):
+        first, again = certificates.findings(4, index), certificates.findings(4, index)
+        assert [one[:3] for one in first[0]] == [one[:3] for one in again[0]]
+        for name, values in first[1].items():
+            np.testing.assert_array_equal(values, again[1][name])
