@@ -101,7 +101,7 @@ def remarks(row: Judged) -> str:
 def shown_tolerance(row: Judged) -> str:
     if row.claim.relation != "equal":
         return row.claim.relation
-    return f"{row.tolerance:.1e}" if row.tolerance else "exact"
+    return f"{row.tolerance:.1e}" if row.tolerance else row.claim.tolerance_from
 
 
 def _summary(made: list[Section], rows: list[Judged]) -> list[str]:
