@@ -31,7 +31,7 @@ help:
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
-	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs: certificates checked in exact arithmetic"
+	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs, checked in exact arithmetic; READER_MINUTES=2 of files"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -172,9 +172,11 @@ bench-scale: $(VENV)/.ready
 
 # Violations are saved in build/fuzz, each with the command that replays it; SEED= gives other cases.
 MINUTES ?= 10
+READER_MINUTES ?= 2
 SEED ?= 0
 fuzz: $(VENV)/.ready
 	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
+	$(BIN)/python -m fuzzing readers --minutes $(READER_MINUTES) --seed $(SEED)
 
 RUNS ?= 200
 stress: $(VENV)/.ready

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import io
-import json
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -235,19 +233,19 @@ IDENTITY = {"data": "x", "scale": False}
 
 
 def checkpoint() -> Files:
-    data = npy(np.arange(6.0)) + npy(np.eye(2))
-    record = ["key0", "arrays", 0, len(data), hashlib.sha256(data).hexdigest(), 0]
-    moments = b"".join(npy(np.asarray(part)) for part in (3, np.zeros(4), np.ones(4), 0, 0, 0, 12))
-    second = ["key1", "moments", len(data), len(moments), hashlib.sha256(moments).hexdigest(), 0]
-    body = {
-        "format": "sparseigen checkpoint 1",
-        "identity": IDENTITY,
-        "passes": 2,
-        "records": [record, second],
-        "partial": None,
-    }
-    text = json.dumps(body, sort_keys=True).encode()
-    return {"saved": hashlib.sha256(text).hexdigest().encode() + b"\n" + text + b"\n", "saved.data": data + moments}
+    """Two passes as the package stores them."""
+    from sparseigen.operators.checkpoint import PassLog
+    from sparseigen.operators.passes import Moments
+
+    counted = {"n_rows": 3, "bad": 0, "row": 0, "column": 0, "stored": 12}
+    moments = Moments(**{name: counted.get(name, np.ones(4)) for name in Moments._fields})  # type: ignore[arg-type]
+
+    def write(path: Path) -> None:
+        log = PassLog(path, IDENTITY)
+        log.made("key0", lambda *_: [np.arange(6.0), np.eye(2)])
+        log.made("key1", lambda *_: moments)
+
+    return _written("saved", write)
 
 
 def packed(content: bytes) -> bytes:

@@ -27,7 +27,7 @@ IN_WHEEL = re.compile(
     r"|sparseigen/report/page_parts/\w+\.(html|js|css)|sparseigen-[\w.]+\.dist-info/[\w/.]+"
 )
 IN_SDIST = re.compile(
-    r"(src|tests|docs|benchmarks|tools|requirements)/.*|(conftest|setup)\.py|pyproject\.toml|CMakeLists\.txt|Makefile"
+    r"(src|tests|docs|benchmarks|fuzzing|tools|requirements)/.*|(conftest|setup)\.py|pyproject\.toml|CMakeLists\.txt|Makefile"
     r"|LICENSE|[A-Z]+\.md|PKG-INFO|\.gitignore|\.pre-commit-config\.yaml"
 )
 NEEDED = ("sparseigen/py.typed", "sparseigen/datasets/pitprops.py", "sparseigen/report/page_parts/base.html")

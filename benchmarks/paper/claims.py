@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,7 @@ class Table:
     name: str
     title: str
     text: str
+    setting: str
     claims: tuple[Claim, ...]
 
 
@@ -152,7 +153,7 @@ def load(path: Path = FILE) -> list[Table]:
             if claim.id in seen:
                 raise ClaimError(f"{claim.id}: two rows have this id.")
             seen.add(claim.id)
-        tables.append(Table(table["name"], table["title"], table.get("text", ""), claims))
+        tables.append(Table(table["name"], table["title"], table.get("text", ""), table.get("setting", ""), claims))
     for kind, texts in remarks.items():
         for pattern in texts:
             if not any(fnmatchcase(name, pattern) for name in seen):
@@ -179,8 +180,5 @@ def select(tables: Iterable[Table], wanted: list[str]) -> list[Table]:
         if not any(matches(name, claim) for table in tables for claim in table.claims):
             known = ", ".join(table.name for table in tables)
             raise ClaimError(f"{name!r} names no table and no row; tables are {known}; --list shows every row.")
-    chosen = [
-        Table(t.name, t.title, t.text, tuple(c for c in t.claims if any(matches(name, c) for name in wanted)))
-        for t in tables
-    ]
+    chosen = [replace(t, claims=tuple(c for c in t.claims if any(matches(name, c) for name in wanted))) for t in tables]
     return [table for table in chosen if table.claims]

@@ -70,14 +70,15 @@ def web_seconds_figure(outcomes: dict[str, Outcome]) -> Any:
         theirs = outcomes.get(f"F2/{name}/authors-arrays")
         ours = outcomes.get(f"F2/stand-in-{name}/three")
         for marker, line, outcome, table in (
-            ("x", "", theirs, "authors' arrays"),
-            ("", "-", ours, "seconds on the stand-in"),
+            ("x", "none", theirs, "authors-arrays"),
+            ("none", "-", ours, "stand-in-seconds"),
         ):
             columns = _columns(outcome, table) if outcome is not None else {}
             for header, values in columns.items():
                 for solver in ("tpower", "greedy-ravi", "greedy-feige"):
                     if header.startswith(LABELS[solver]) and header.endswith("seconds"):
-                        axis.plot(columns["k"], values, line, marker=marker, color=COLOURS[solver], markersize=5)
+                        style = {"linestyle": line, "marker": marker, "markersize": 5, "color": COLOURS[solver]}
+                        axis.plot(columns["k"], values, **style)
         axis.set_yscale("log")
         axis.set_title(f"{name}: seconds", fontsize=10)
         axis.set_xlabel("k")
@@ -101,11 +102,11 @@ def airline_maps(outcomes: dict[str, Outcome]) -> Any:
     axes = figure.subplots(2, len(outcomes), sharex=True, sharey=True, squeeze=False)
     for i, (piece, outcome) in enumerate(outcomes.items()):
         solver = piece.split("/")[-1]
-        sets = [row[1] for row in outcome.tables["six sets, numbers"]["rows"]]
+        sets = [row[1] for row in outcome.tables["six-sets-numbers"]["rows"]]
         total, centre = outcome.measures["six total"]["value"], outcome.measures["centre"]["value"]
         first, six = axes[0, i], axes[1, i]
         for axis in (first, six):
-            axis.scatter(longitude, latitude, s=4, color="0.83", linewidths=0)
+            axis.scatter(longitude, latitude, s=4, color="0.83", linewidths=0, rasterized=True)
         first.scatter(longitude[sets[0]], latitude[sets[0]], s=14, color=COLOURS[solver], linewidths=0)
         middle = next(v for v in sets[0] if names[v].split(",")[0] == centre)
         first.scatter(longitude[middle], latitude[middle], s=60, color="#d62728", edgecolors="white", zorder=3)

@@ -33,12 +33,6 @@ class Section:
     """Name of the file, and its content: the tables of the pieces that the rows name."""
 
     @property
-    def setting(self) -> str:
-        """What most rows say of how they were run."""
-        said = [row.claim.setting for row in self.rows]
-        return max(said, key=said.count)
-
-    @property
     def anchor(self) -> str:
         return self.table.title.lower().translate(str.maketrans(" ", "-", ":,.()'"))
 
@@ -121,7 +115,7 @@ def _summary(made: list[Section], rows: list[Judged]) -> list[str]:
     return lines
 
 
-def _head(rows: list[Judged], result: Run, settings: Settings, complete: bool) -> list[str]:
+def _head(rows: list[Judged], result: Run, settings: Settings, folder: str, complete: bool) -> list[str]:
     about = ", ".join(f"{name} {value}" for name, value in facts().items())
     run = f"computing {sum(result.seconds.values()):.0f} s over all processes, seed {settings.seed}, "
     run += f"{settings.repeats} repeats; {result.kept} of {result.kept + result.done} blocks kept from an earlier run"
@@ -137,7 +131,7 @@ def _head(rows: list[Judged], result: Run, settings: Settings, complete: bool) -
         "",
         *part,
         f"**{percentage(rows):.1f} % of the runnable rows are reproduced or better.**",
-        "[The same page with a filter box](reproduction.html) finds any row by a number or a name.",
+        f"[The same page with a filter box]({folder}.html) finds any row by a number or a name.",
         "",
         f"All rows: `make reproduce`. One row, one table: `{COMMAND} T1.spca.success`, `{COMMAND} T3`.",
         "",
@@ -150,13 +144,13 @@ def _head(rows: list[Judged], result: Run, settings: Settings, complete: bool) -
 def _section(section: Section, folder: str) -> list[str]:
     table = section.table
     lines = [f"## {table.title}", "", *([_cell(table.text), ""] if table.text.strip() else [])]
-    lines += [f"Setting: {_cell(section.setting)}.", ""]
+    lines += [f"Setting: {_cell(table.setting)}.", ""] if table.setting else []
     for figure, _ in section.figures:
         lines += [f"![{figure.caption}]({folder}/{figure.name}.svg)", "", f"*{figure.caption}*", ""]
     lines += [_line(["place, command", "paper", "ours", "tolerance", "verdict", "remarks"]), _line(["---"] * 6)]
     for row in section.rows:
         claim = row.claim
-        setting = "" if claim.setting == section.setting else f" ({_cell(claim.setting)})"
+        setting = "" if claim.setting == table.setting else f" ({_cell(claim.setting)})"
         where = f'<span id="{claim.id}"></span>{_cell(claim.place)}{setting}<br>`{COMMAND} {claim.id}`'
         cells = [where, _cell(claim.paper), _cell(row.ours), shown_tolerance(row), row.verdict, _cell(remarks(row))]
         lines.append(_line(cells))
@@ -170,7 +164,7 @@ def _section(section: Section, folder: str) -> list[str]:
 def markdown(made: list[Section], rows: list[Judged], result: Run, settings: Settings, folder: str, complete: bool,
              missing: str) -> str:  # fmt: skip
     """The page for the documentation."""
-    lines = _head(rows, result, settings, complete) + _summary(made, rows)
+    lines = _head(rows, result, settings, folder, complete) + _summary(made, rows)
     others = [row for row in rows if row.verdict == "differs"]
     lines += ["", "Rows that differ: " + (", ".join(f"[{r.claim.id}](#{r.claim.id})" for r in others) or "none") + "."]
     lines += ["", missing, ""] if missing else [""]

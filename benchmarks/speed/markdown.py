@@ -13,11 +13,11 @@ from benchmarks.speed.words import described_machine, milliseconds, share_of_our
 HOW = f"""\
 Every method gets the same data and the same number of variables k, one thread, and a process of its own. Methods with a
 penalty get it by bisection until k variables are left; `fit` is the time of that one fit, `total` that of the whole
-search. Random methods try three seeds and the best counts. Every support is then given its best weights, so nobody
-loses by shrinkage. Where a method cannot keep exactly k variables, the nearest number below counts (`kept`), and
-`of ours` compares with our default at that same number. For graphs the value is the average degree inside the set that
-networkx returned, and ours is asked for as many vertices. Our own times begin at the array or matrix, as theirs do.
-Times are processor seconds of one thread, the smallest of their repeats: the clock's on an idle machine.
+search. Random methods try two seeds (three in `make bench`); the best counts. Every support is then given its best
+weights, so nobody loses by shrinkage. Where a method cannot keep exactly k variables, the nearest number below counts
+(`kept`), and `of ours` compares with our default at that same number. For graphs the value is the average degree inside
+the set that networkx returned, and ours is asked for as many vertices. Our own times begin at the array or matrix,
+as theirs do. Times are processor seconds of one thread, the smallest of their repeats: the clock's on an idle machine.
 `PASS` for speed means at least {TIMES_FASTER:.0f} times as fast as one SparsePCA fit, its penalty known, on Gaussian
 data.
 """

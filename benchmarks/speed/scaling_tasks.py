@@ -53,7 +53,7 @@ def data_step(n: int, p: int, k: int, threads: int = 0) -> tuple[Call, int]:
 
 
 def matrix_step(p: int, k: int) -> tuple[Call, int]:
-    matrix = np.random.default_rng(7).standard_normal((p, p), dtype=np.float64)
+    matrix = np.random.default_rng(7).random((p, p)) - 0.5
     for first in range(0, p, 1000):  # made symmetric in place, block by block: half the memory of (A + A') / 2
         block = slice(first, first + 1000)
         matrix[block, first:] = (matrix[block, first:] + matrix[first:, block].T) / 2.0

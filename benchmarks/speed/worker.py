@@ -44,6 +44,8 @@ class Limits:
     """Seconds after which a fit that was begun is stopped, with its process."""
     repeats: float = 0.5
     """Seconds for repeating the fit that counts."""
+    seeds: int = 3
+    """The most seeds that a random method may try."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,7 @@ def answers(peer: Peer, cell: str, cardinalities: Sequence[int], limits: Limits)
 def _outcome(peer: Peer, problem: Problem, cardinality: int, limits: Limits, known: list[list[Trial]]) -> Outcome:
     began, out_of_time = time.perf_counter(), _clock(limits.search)
     found: list[tuple[float, int, Trial]] = []
-    for seed in range(peer.seeds):
+    for seed in range(min(peer.seeds, limits.seeds)):
         if found and out_of_time():
             break
         trial = _one_seed(peer, problem, cardinality, seed, known[seed], out_of_time)

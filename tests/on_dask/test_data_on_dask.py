@@ -69,7 +69,7 @@ def test_dask_array_equals_one_process(client, data, no_gram, tmp_path, dtype, s
 
 
 def test_sparse_partitions(client, rng, no_gram):
-    matrix = sp.random_array((800, 50), density=0.1, rng=rng, format="csr")
+    matrix = sp.csr_array(sp.random(800, 50, density=0.1, random_state=rng))
     array = da.from_array(matrix, chunks=(90, 50), asarray=False)
     operator = se.covariance(array, scale=True, client=client)
     assert operator.sparse_blocks

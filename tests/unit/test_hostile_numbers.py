@@ -146,6 +146,19 @@ def test_nonnegative_loadings_of_a_negative_matrix_are_a_single_variable():
     assert se.sparse_eigenvector(hollow, 2, which="smallest", nonnegative=True).value == 0.0
 
 
+def test_a_huge_entry_among_the_others_is_none_of_the_candidates_business(rng):
+    matrix = np.zeros((6, 6))
+    square = rng.standard_normal((5, 5))
+    matrix[:5, :5] = square + square.T
+    matrix[5, 5] = 1e290
+    for which in ("largest", "smallest"):
+        plain = se.sparse_eigenvector(matrix[:5, :5], 2, which=which)
+        among = se.sparse_eigenvector(matrix, 2, which=which, candidates=range(5))
+        assert among.value == pytest.approx(plain.value, rel=1e-12)
+    exact = se.solve_exact(as_operator(matrix).restricted(np.arange(5)), 2)
+    check_bracket(exact.certificate, Truth.of_matrix(matrix[:5, :5]), 2)
+
+
 def test_what_a_deflation_leaves_of_a_matrix_of_rank_one_is_refused():
     operator = as_operator(np.diag([1.0, 0.0])).deflated(np.array([1.0, 0.0]))
     with pytest.raises(ZeroMatrixError, match="every column of the matrix is zero"):

@@ -51,7 +51,7 @@ def test_stream_sum(size: int, rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 def test_sparse_products(dtype: type, index: type, rng: np.random.Generator) -> None:
-    matrix = sp.random_array((60, 45), density=0.2, format="csr", dtype=dtype, rng=rng)
+    matrix = sp.csr_array(sp.random(60, 45, density=0.2, dtype=dtype, random_state=rng))
     starts, columns = matrix.indptr.astype(index), matrix.indices.astype(index)
     rows = np.array([0, 3, 4, 59], dtype=np.int64)
     weights, vector = rng.standard_normal(4).astype(dtype), rng.standard_normal(45).astype(dtype)

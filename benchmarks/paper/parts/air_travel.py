@@ -109,8 +109,8 @@ def score(solver: str, settings: Settings, raws: list[dict[str, Any]]) -> Outcom
         outcome.add("six sets", sum(a == b for a, b in zip(six, theirs, strict=True)), of=N_SETS)
     names, _, _ = airline.cities()
     rows = [[i + 1, round(densities[i], 6), "; ".join(names[v] for v in chosen)] for i, chosen in enumerate(six)]
-    outcome.table("six sets", ["order", "density", "cities"], rows)
-    outcome.table("six sets, numbers", ["order", "cities"], [[i + 1, chosen] for i, chosen in enumerate(six)])
+    outcome.table("six-sets", ["order", "density", "cities"], rows)
+    outcome.table("six-sets-numbers", ["order", "cities"], [[i + 1, chosen] for i, chosen in enumerate(six)])
     return outcome
 
 
@@ -148,7 +148,7 @@ def score_together(settings: Settings, raws: list[dict[str, Any]]) -> Outcome:
     header = ["k", *(f"{GRAPH_SOLVERS[name].label}: {what}" for name in found for what in ("density", "seconds"))]
     columns = [curves.column(points, what) for points in found.values() for what in ("density", "seconds")]
     rows = [[k, *(float(f"{column[i]:.6g}") for column in columns)] for i, k in enumerate(airline.SIZES)]
-    outcome.table("densities and seconds", header, rows)
+    outcome.table("densities-and-seconds", header, rows)
     return outcome
 
 

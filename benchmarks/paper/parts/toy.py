@@ -39,7 +39,6 @@ METHODS = {
     "gpower-l0-plain": Method("gpower-l0", ALL_VARIABLES, 0.8),
     "gpower-l0-block": Method("gpower-l0-block", ALL_VARIABLES, 0.8),
     "spca-one-round": Method("spca-one-round", ALL_VARIABLES, 2 * LAMBDA_1),
-    "spca-without-half": Method("spca-one-round", ALL_VARIABLES, LAMBDA_1),
     "spca-ten-rounds": Method("spca-ten-rounds", ALL_VARIABLES, 2 * LAMBDA_1),
     "spca-unscaled": Method("spca-unscaled", ALL_VARIABLES, LAMBDA_1),
     "pca": Method("pca", ALL_VARIABLES),

@@ -128,9 +128,11 @@ def weight_within(graph: Graph, vertices: Integers, notes: dict[str, Any]) -> fl
     inside = graph.matrix[vertices][:, vertices].tocsr()
     if not notes["treatment"].startswith(AS_SUMS):
         inside = inside.maximum(inside.T).tocsr()
+    entries = inside.tocoo()
+    kept = entries.data
     if notes["self_loops"].endswith("dropped"):
-        inside.setdiag(0)
-    return math.fsum(inside.data.tolist())
+        kept = kept[entries.row != entries.col]
+    return math.fsum(kept.tolist())
 
 
 def outgoing_graph(graph: Graph, *, self_loops: str) -> IntegerGraph:

@@ -138,6 +138,8 @@ class PassLog:
         try:
             body = json.loads(text)
             self._take(body)
+        except CheckpointError:
+            raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             self._refuse("it is not laid out as a checkpoint")
 

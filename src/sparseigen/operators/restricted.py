@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Answer, Indices, Matrix, Operator, Vector
 
 
 class RestrictedOperator(Operator):
@@ -25,8 +25,9 @@ class RestrictedOperator(Operator):
         return self.base.diagonal()[self.candidates]
 
     def magnitude(self) -> float:
-        """The base's: an upper bound is enough for what it is used for."""
-        return self.base.magnitude()
+        """Of the candidates alone where that is known or soon found: a huge entry elsewhere is none of theirs."""
+        small = self.positive_semidefinite or self.size <= LARGEST_MATERIALISED
+        return super().magnitude() if small else self.base.magnitude()
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """The base's product, read at the candidates."""

@@ -92,10 +92,8 @@ def test_what_a_matrix_remembers_of_itself_is_not_believed() -> None:
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
 def test_a_matrix_without_entries(form: str) -> None:
-    operator = se.covariance(sp.csr_array((5, 3)).asformat(form))
-    np.testing.assert_array_equal(operator.diagonal(), 0.0)
-    with pytest.raises(errors.ZeroMatrixError):
-        se.sparse_eigenvector(operator, 1)
+    with pytest.raises(errors.ZeroMatrixError, match="the covariance is zero"):
+        se.covariance(sp.csr_array((5, 3)).asformat(form))
 
 
 def test_one_dimension_is_refused() -> None:

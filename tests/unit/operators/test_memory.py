@@ -66,7 +66,7 @@ def test_dense_file_three_times_the_limit(rng, tmp_path):
 @pytest.mark.skipif(not LINUX, reason="peak memory is read from /proc")
 def test_sparse_file_is_standardised_and_never_densified(rng, tmp_path):
     programme = sp.csr_matrix(rng.random((8000, 20)) * (rng.random((8000, 1)) < 0.3))
-    rows = sp.random(8000, 2980, 0.1, format="csr", rng=rng)
+    rows = sp.random(8000, 2980, 0.1, format="csr", random_state=rng)
     data = sp.hstack([programme, rows]).tocsr().astype(np.float32)
     write_h5ad(tmp_path / "x.h5ad", data, names=[f"g{i}" for i in range(3000)])
     found = _measured(tmp_path / "x.h5ad", 20_000_000, scale=True)

@@ -149,6 +149,7 @@ def _memmap(folder: Path, data: np.ndarray) -> np.memmap:
     return mapped
 
 
+@pytest.mark.filterwarnings("ignore::sparseigen.errors.PrecisionWarning")
 def test_large_means_do_not_hurt(rng: np.random.Generator) -> None:
     data = rng.standard_normal((50, 12)) + 1e7
     expected = np.cov((data - 1e7).T)
@@ -170,7 +171,7 @@ def test_names_travel_to_the_result(rng: np.random.Generator) -> None:
 
 
 def test_sparse_data_stay_sparse(rng: np.random.Generator) -> None:
-    data = sp.random_array((400, 3000), density=0.01, format="csr", rng=rng)
+    data = sp.csr_array(sp.random(400, 3000, density=0.01, random_state=rng))
     operator = covariance(data, scale=False)
     assert operator.variables.nnz == data.nnz  # type: ignore[attr-defined]
     result = sparse_eigenvector(operator, 10, start="max-variance", certify=False)
