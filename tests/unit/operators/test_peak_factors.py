@@ -16,7 +16,7 @@ FACTORS = {
     "matrix": {"float64": (1, 2), "float32": (1, 4)},
     "wide data": {"float64": (1.5, 8), "float32": (1.5, 16)},
     "tall data": {"float64": (1.5, 2), "float32": (1.5, 4)},
-    "sparse data": {"float64": (2, None), "float32": (2, None)},
+    "sparse data": {"float64": (3, None), "float32": (3, None)},
     "graph": {"float64": (4, 4), "float32": (6, 6)},
 }
 """Kind of input -> precision -> what a solve takes beyond the input and CONSTANT, in inputs: plain, certified."""
