@@ -159,10 +159,12 @@ def main(writer: str, kills: int, seed: int, folder: Path) -> None:
         os.close(write_end)
         check(folder)
         strays += sum(1 for entry in folder.rglob("*.partial"))
-    _after_one_more(write, folder, kills)
+    left = _after_one_more(write, folder)
+    told = {"writer": writer, "kills": kills, "whole": kills, "strays": strays, "left": left}
+    sys.stdout.write(json.dumps(told) + "\n")
 
 
-def _after_one_more(write: Callable[[Path, int], None], folder: Path, kills: int) -> list[str]:
+def _after_one_more(write: Callable[[Path, int], None], folder: Path) -> list[str]:
     """Strays that are left after one more write of the same name (new names each time leave theirs)."""
     if write is _new_result:
         return []

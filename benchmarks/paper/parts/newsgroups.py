@@ -26,6 +26,8 @@ TOPICS = {
 }
 """Topic -> how the names of its newsgroups begin."""
 DOCUMENTS_LOOKED_AT = 500
+HALF = 0.5
+"""A component has the topic of more than this share of the documents that score highest on it."""
 
 
 def run(version: str, solver: str, settings: Settings, block: int) -> dict[str, Any]:
@@ -72,9 +74,10 @@ def score(version: str, settings: Settings, raws: list[dict[str, Any]]) -> Outco
     outcome.add("PC1 is figures", 2 * figures[0] > len(terms[0]), detail=f"PC1: {' '.join(terms[0])}.")
     for j, (found, shares) in enumerate(zip(terms, raw["topics"], strict=True)):
         topic = max(shares, key=lambda t: shares[t])
+        verdict = topic if shares[topic] > HALF else "mixed"
         detail = f"{shares[topic]:.0%} of the {DOCUMENTS_LOOKED_AT} documents that score highest are from groups on "
         detail += f"{topic}. Terms: {' '.join(found)}."
-        outcome.add(f"PC{j + 1} topic", topic, detail=detail)
+        outcome.add(f"PC{j + 1} topic", verdict, detail=detail)
     outcome.add("documents", raw["documents"])
     outcome.add("classes", len(raw["groups"]))
     outcome.add("smallest class", min(raw["sizes"]), detail=f"Largest {max(raw['sizes'])}.")
