@@ -16,7 +16,7 @@ from typing import Any
 from tools.mutation import outcomes, trial
 from tools.mutation.faults import Fault
 from tools.mutation.page import page
-from tools.mutation.sample import sample
+from tools.mutation.sample import everything, sample
 from tools.mutation.which_tests import Reach, measure
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--keep", action="store_true", help="use the lines and seconds measured last time")
     parser.add_argument("--page", action="store_true", help="write the page from what is known, and try nothing")
     options = parser.parse_args()
-    chosen = sample(SOURCE, options.sample, options.seed)
+    chosen = sample(everything(SOURCE), options.sample, options.seed)
     if not options.page:
         known = outcomes.known(chosen)
         left = [f for f in chosen if f.key not in known or (options.again and not outcomes.noticed(known[f.key]))]

@@ -18,13 +18,13 @@ def everything(source: Path) -> dict[str, list[Fault]]:
     return {name: faults(source, name) for name in (path.relative_to(source).as_posix() for path in paths)}
 
 
-def sample(source: Path, count: int, seed: int) -> list[Fault]:
+def sample(possible: dict[str, list[Fault]], count: int, seed: int) -> list[Fault]:
     """The first so many of an order in which every beginning has of each module its share, and two at least.
 
     Inside a module the order is that of digests of the faults' names: edits elsewhere do not change it.
     """
     ranked: list[tuple[float, str, Fault]] = []
-    for every in everything(source).values():
+    for every in possible.values():
         mixed = sorted(
             (hashlib.sha256(f"{seed} {fault.key}".encode()).hexdigest(), fault.key, fault) for fault in every
         )
