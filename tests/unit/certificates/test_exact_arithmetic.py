@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from sparseigen.certificates import rounding
+from sparseigen.certificates import UPPER_BOUNDS, rounding
 from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.along_path import _row_values, entry_margins, trace_values
 from sparseigen.certificates.elementary import scaled_row_values, trace_bound
@@ -25,6 +25,7 @@ from sparseigen.certificates.streamed_dual import proven_values
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import DualParts
 from sparseigen.solvers.interface import SparseVector
+from sparseigen.solvers.semidefinite_dual import _dual_bound
 from tests.brute_force import brute_force
 
 U = Fraction(1, 2**53)
@@ -255,3 +256,44 @@ def test_optimum_of_integers_is_never_above_a_bound():
     problem = BoundProblem(as_operator(matrix), 4)
     assert problem.unscaled(scaled_row_values(problem, np.ones(9))[0]) > 4.0
     assert problem.unscaled(largest_eigenvalue_bound(problem.dense)) >= 4.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_dual_bound_of_the_relaxation_is_above_the_exact_sum(seed):
+    matrix, dual = symmetric(seed) / 8.0, symmetric(seed + 100) / 64.0
+    bound = _dual_bound(matrix, dual, 3)
+    size = range(5)
+    rest = [[exact(matrix[i, j]) - exact(dual[i, j]) for j in size] for i in size]
+    penalty = 3 * exact(np.abs(dual).max())
+    assert bounds_eigenvalues(exact(bound) - penalty, rest)
+    assert not bounds_eigenvalues(exact(bound - 1e-12) - penalty, rest)
+
+
+@pytest.mark.parametrize("name", sorted(UPPER_BOUNDS))
+def test_entry_errors_are_part_of_every_bound(name):
+    """Blocks of k variables, each entry off by at most e: up to k e on top of what holds for the entries as given."""
+    error, cardinality = 1e-3, 3
+    matrix = gram(1, size=8, rank=8)
+    vector = SparseVector(np.arange(cardinality, dtype=np.int64), np.full(cardinality, cardinality**-0.5))
+
+    def bound(errors):
+        operator = as_operator(matrix)
+        operator.entry_errors = lambda: np.full(8, errors)
+        problem = BoundProblem(operator, cardinality, vector, achieved=achieved_value(as_operator(matrix), vector))
+        return problem.unscaled(UPPER_BOUNDS[name].bound(problem))
+
+    clear, rough = bound(0.0), bound(error)
+    if name == "closed-form dual":
+        assert clear == rough == np.inf  # nothing for a matrix in memory
+    else:
+        assert cardinality * error <= (rough - clear) * (1.0 + 1e-9)
+        assert rough - clear <= 2.5 * cardinality * error
+
+
+def test_entry_errors_lower_what_a_vector_reaches():
+    matrix, error = gram(1), 1e-3
+    vector = SparseVector(np.array([0, 2, 3]), np.array([0.5, -2.0, 1.0]))
+    rough = as_operator(matrix)
+    rough.entry_errors = lambda: np.full(5, error)
+    lost = achieved_value(as_operator(matrix), vector) - achieved_value(rough, vector)
+    assert lost == pytest.approx(error * 3.5**2 / 5.25, rel=1e-9)
