@@ -52,8 +52,7 @@ class Reach:
         runs = next((there for there in range(line, statement - 1, -1) if there in by_line), None)
         if runs is None:
             return []
-        everywhere = [name for names in by_line.values() for name in names]
-        return self._known(by_line[runs]) or self._known(everywhere)
+        return self._known(by_line[runs]) or self._known([name for names in by_line.values() for name in names])
 
     def _known(self, contexts: list[str]) -> list[str]:
         names = {name.rsplit("|", 1)[0] for name in contexts if "|" in name}
