@@ -225,6 +225,25 @@ def test_factor_leaves_no_more_than_it_says(seed, size):
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_factor_of_an_indefinite_matrix_says_what_it_leaves(seed):
+    """Far more than rounding is left out."""
+    matrix = gram(seed) / 8.0 + symmetric(seed + 100) / 80.0
+    for cardinality in (1, 2, 5):
+        factor = _pivoted_cholesky(matrix, cardinality, 0.0)
+        rows = exact(factor.rows)
+        left = [
+            [
+                Fraction(float(matrix[i, j])) - sum(a * b for a, b in zip(rows[i], rows[j], strict=True))
+                for j in range(5)
+            ]
+            for i in range(5)
+        ]
+        assert all(bounds_eigenvalues(factor.rest, block) for block in blocks(left, cardinality))
+        magnitudes = [sum(sorted(map(abs, row))[-cardinality:]) for row in left]
+        assert float(max(magnitudes)) < factor.rest < float(max(magnitudes)) + 1e-12
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_split_bound_is_above_the_exact_sum(seed):
     """lambda_max(A - M) + row bound of M, both exact."""
     matrix, other = symmetric(seed), symmetric(seed + 100)
