@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.factor import Factor
 from sparseigen.certificates.penalised_dual import remainders, support_points
 from sparseigen.certificates.problem import BoundProblem
@@ -112,3 +113,21 @@ def test_anchors_are_spread_from_the_first_to_the_last():
     assert _spread(9, 3).tolist() == [0, 4, 8]
     assert _spread(2, 8).tolist() == [0, 1]
     assert _spread(1, 3).tolist() == [0]
+
+
+class WithForms(Streamed):
+    """Makes x'Ax itself, with an error."""
+
+    error = 0.25
+
+    def quadratic_form(self, indices, weights):
+        return float(weights @ self.matrix[np.ix_(indices, indices)] @ weights), self.error
+
+
+def test_operators_own_form_is_lowered_by_its_error(operator):
+    made, vector = WithForms(operator.rows), SparseVector(np.array([0, 1, 4]), np.array([1.0, -2.0, 2.0]))
+    form, _ = made.quadratic_form(vector.indices, vector.weights)
+    assert achieved_value(made, vector) == pytest.approx((form - 0.25) / 9.0, rel=1e-12)
+    made.error = np.inf  # then the host forms the block
+    assert achieved_value(made, vector) == pytest.approx(form / 9.0, rel=1e-12)
+    assert achieved_value(made, vector) < form / 9.0

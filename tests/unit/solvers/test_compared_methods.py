@@ -13,6 +13,7 @@ from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.operators import as_operator
 from sparseigen.solvers import SOLVERS, SolverOptions
 from sparseigen.solvers.elastic_net import solve_elastic_net_block
+from sparseigen.solvers.generalized_power import _check_not_empty
 from sparseigen.solvers.interface import SparseVector
 from sparseigen.solvers.lasso_path import follow_lasso_path
 from sparseigen.solvers.path_greedy import greedy_path
@@ -246,7 +247,7 @@ def test_support_block_is_the_submatrix_wherever_it_moves(rng) -> None:
 
 def test_ridge_is_one_number(data) -> None:
     with pytest.raises(OptionError, match=r"ridge=\[0.1, 0.2\] must be one number >= 0"):
-        se.sparse_eigenvector(np.cov(data.T), 4, method="spca", ridge=[0.1, 0.2])
+        se.sparse_eigenvector(np.cov(data.T), 4, method="spca", method_options={"ridge": [0.1, 0.2]})
 
 
 def test_path_takes_answers_from_larger_and_smaller_cardinalities(rng) -> None:
@@ -260,3 +261,10 @@ def test_path_takes_answers_from_larger_and_smaller_cardinalities(rng) -> None:
         assert getattr(climber, sweep)(1)
         assert climber.best[poor][1] == pytest.approx(poor + 0.1)
         assert not getattr(climber, sweep)(1)
+
+
+def test_block_gpower_names_the_component_that_is_left_empty() -> None:
+    block = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    with pytest.raises(OptionError, match=r"gamma=0.5 leaves nothing of component 2; lower it"):
+        _check_not_empty(block, np.array([0.25, 0.5, 0.75]))
+    _check_not_empty(block[:, :1], np.array([0.25]))
