@@ -268,3 +268,10 @@ def test_block_gpower_names_the_component_that_is_left_empty() -> None:
     with pytest.raises(OptionError, match=r"gamma=0.5 leaves nothing of component 2; lower it"):
         _check_not_empty(block, np.array([0.25, 0.5, 0.75]))
     _check_not_empty(block[:, :1], np.array([0.25]))
+
+
+def test_dspca_accepts_as_many_variables_as_its_message_says(data, monkeypatch) -> None:
+    monkeypatch.setattr("sparseigen.solvers.semidefinite_dual.LARGEST_SIZE", 6)
+    assert se.sparse_eigenvector(np.cov(data[:, :6].T), 2, method="dspca").value > 0.0
+    with pytest.raises(UnsupportedOperatorError, match="accepts up to 6 variables, got 7"):
+        se.sparse_eigenvector(np.cov(data[:, :7].T), 2, method="dspca")
