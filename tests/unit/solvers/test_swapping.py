@@ -8,7 +8,7 @@ import pytest
 from sparseigen.operators import as_operator
 from sparseigen.solvers.elimination import eliminate
 from sparseigen.solvers.interface import Progress, SparseVector
-from sparseigen.solvers.support import _lanczos_on_support, best_on_support, leading_eigenpair
+from sparseigen.solvers.support import LARGEST_DIRECT, _lanczos_on_support, best_on_support, leading_eigenpair
 from sparseigen.solvers.swapping import swap, swap_scores
 
 
@@ -129,3 +129,15 @@ def test_lanczos_that_finds_nothing_keeps_the_start_with_length_one(
     vector, value = _lanczos_on_support(operator, start, nonnegative=False)
     np.testing.assert_allclose(vector.weights, [0.0, 0.6, 0.0, 0.8])
     assert value == pytest.approx(0.36 * 2.0 + 0.64 * 4.0)
+
+
+def test_nonnegative_weights_on_supports_beyond_the_direct_size(rng: np.random.Generator) -> None:
+    size = LARGEST_DIRECT + 10
+    half = rng.standard_normal((size, size))
+    operator = as_operator(half @ half.T)
+    start = SparseVector(np.arange(size), np.full(size, size**-0.5))
+    vector, value = best_on_support(operator, start, nonnegative=True)
+    assert (vector.weights >= 0.0).all()
+    assert value >= start.weights @ half @ half.T @ start.weights
+    _, free = best_on_support(operator, start)
+    assert free > value
