@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,10 @@ from benchmarks.paper.pieces import Figure, Outcome, Settings
 from benchmarks.paper.runner import Run
 from benchmarks.paper.verdicts import VERDICTS, Judged, counts, percentage
 
+THEIR_COLUMNS = re.compile(r"^authors\b|: the authors on|^PathSPCA's bound$")
+"""Headers of columns that repeat the authors' arrays."""
+THEIR_ARRAYS = "/authors-arrays"
+"""How runs are called that only show them."""
 SHORT = 30
 """Rows up to which a table is short."""
 COMMAND = "python -m benchmarks.paper"
@@ -64,13 +69,20 @@ def sections(tables: list[Table], rows: list[Judged], result: Run, figures: list
     return made, missing
 
 
+def _ours_alone(table: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Without the columns of the authors' arrays, which stay in the data folder."""
+    kept = [j for j, name in enumerate(table["header"]) if not THEIR_COLUMNS.search(name)]
+    return {"header": [table["header"][j] for j in kept], "rows": [[row[j] for j in kept] for row in table["rows"]]}
+
+
 def part_tables(part: str, result: Run) -> dict[str, dict[str, list[Any]]]:
     """The tables of a part by file name; short ones of several runs that look alike become one table."""
     made: dict[str, dict[str, list[Any]]] = {}
     for piece, outcome in result.outcomes.items():
-        if not piece.startswith(f"{part}/") or not isinstance(outcome, Outcome):
+        if not piece.startswith(f"{part}/") or not isinstance(outcome, Outcome) or piece.endswith(THEIR_ARRAYS):
             continue
-        for key, points in outcome.tables.items():
+        for key, theirs_beside in outcome.tables.items():
+            points = _ours_alone(theirs_beside)
             if len(points["rows"]) > SHORT:
                 made[f"{piece.replace('/', '-')}-{key}.csv"] = points
             else:
@@ -157,7 +169,7 @@ def _section(section: Section, folder: str) -> list[str]:
     lines.append("")
     if section.points:
         links = ", ".join(f"[{name}]({folder}/{name})" for name, _ in section.points)
-        lines += [f"All points: {links}.", ""]
+        lines += [f"All points of ours: {links}.", ""]
     return lines
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sparseigen import covariance, sparse_eigenvector
+from sparseigen.errors import RangeError
 from sparseigen.kernels import numpy_reference, torch_reference
 from sparseigen.operators import Operator
 from sparseigen.operators.torch_data import TorchData
@@ -184,12 +185,16 @@ def test_scaled_gershgorin_equals_its_formula(cardinality: int, dtype: str, data
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("magnitude", [1e-30, 1e-19, 1.0, 1e15])
+@pytest.mark.parametrize("magnitude", [1e-30, 1e-19, 1e-14, 1.0, 1e15])
 @pytest.mark.parametrize("seed", range(5))
 def test_scaled_gershgorin_holds_against_enumeration(seed: int, magnitude: float, dtype: str) -> None:
-    """Also where products of the data leave the range of float32: the bound may become weak, never wrong."""
+    """Also at the ends of float32's range: beyond them, data are refused."""
     rng = np.random.default_rng(seed)
     values = (rng.standard_normal((6, 9)) * magnitude).astype(dtype)
+    if dtype == "float32" and magnitude < 1e-15:
+        with pytest.raises(RangeError, match="float32"):
+            on_torch(values, center=False, ddof=0)
+        return
     stored = values.astype(np.float64) / magnitude
     optimum = brute_force(stored.T @ stored / 6, 3)[0] * magnitude**2
     operator = on_torch(values, center=False, ddof=0)

@@ -111,3 +111,19 @@ def test_figures_are_drawn_into_the_page(tmp_path):
     assert first.startswith("<svg")
     assert "<figure><svg" in (tmp_path / "one.html").read_text()
     assert "A page of some rows only" in (tmp_path / "one.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("header", "kept"),
+    [
+        (["k", "tpower, ours", "authors' array"], ["k", "tpower, ours"]),
+        (["k", "default, ours", "our bound", "authors' best", "PathSPCA's bound"], ["k", "default, ours", "our bound"]),
+        (["component", "ours", "authors"], ["component", "ours"]),
+        (["k", "Greedy-Ravi, authors' variant: density", "tpower: the authors on the real graph, 2011"],
+         ["k", "Greedy-Ravi, authors' variant: density"]),
+    ],
+)  # fmt: skip
+def test_the_authors_arrays_are_not_repeated_on_the_page(header: list[str], kept: list[str]) -> None:
+    table = page._ours_alone({"header": header, "rows": [list(range(len(header)))]})
+    assert table["header"] == kept
+    assert table["rows"] == [[header.index(name) for name in kept]]
