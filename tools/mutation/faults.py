@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import hashlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,8 @@ class Fault:
     module: str
     """The file, below src."""
     line: int
+    statement: int
+    """The line its statement begins on."""
     where: str
     """The function it is in."""
     before: str
@@ -35,11 +39,18 @@ class Fault:
     index: int
     """Which node of the module, and which of its changes: what `mutated` needs to find it again."""
     variant: int
+    ordinal: int
+    """The how-manieth change of this text in its function."""
+    text: str
+    """The line it is on."""
+    version: str
+    """Changes with the function: an outcome is kept for as long as this stays."""
 
     @property
     def key(self) -> str:
         """A name that survives edits elsewhere in the file."""
-        return f"{self.module}:{self.where}: {self.before} -> {self.after}"
+        again = f" #{self.ordinal}" if self.ordinal > 1 else ""
+        return f"{self.module}:{self.where}: {self.before} -> {self.after}{again}"
 
 
 def changes(node: ast.AST) -> Iterator[ast.AST]:
@@ -70,13 +81,15 @@ def changes(node: ast.AST) -> Iterator[ast.AST]:
             yield other
 
 
-def _nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
-    """The expressions that run, in a fixed order, with the function they are in; no annotation, no logging."""
+def _nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str, int]]:
+    """The expressions that run, in a fixed order, with their function and statement; no annotation, no logging."""
 
-    def walk(node: ast.AST, where: str) -> Iterator[tuple[ast.AST, str]]:
+    def walk(node: ast.AST, where: str, statement: int) -> Iterator[tuple[ast.AST, str, int]]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             where = node.name if where == "module" else f"{where}.{node.name}"
-        yield node, where
+        if isinstance(node, ast.stmt):
+            statement = node.lineno
+        yield node, where, statement
         for field, value in ast.iter_fields(node):
             if field in ("annotation", "returns", "decorator_list", "type_params"):
                 continue
@@ -85,26 +98,39 @@ def _nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
                     continue
                 if isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
                     continue
-                yield from walk(child, where)
+                yield from walk(child, where, statement)
 
-    yield from walk(tree, "module")
+    yield from walk(tree, "module", 0)
 
 
 def faults(root: Path, module: str) -> list[Fault]:
     """Every fault that can be put into a module."""
-    tree = ast.parse((root / module).read_text(encoding="utf-8"))
+    source = (root / module).read_text(encoding="utf-8")
+    tree, lines = ast.parse(source), source.splitlines()
+    versions = {line: version for part in tree.body for line, version in _versions(part)}
+    seen: Counter[tuple[str, str, str]] = Counter()
     found = []
-    for index, (node, where) in enumerate(_nodes(tree)):
+    for index, (node, where, statement) in enumerate(_nodes(tree)):
         for variant, other in enumerate(changes(node)):
             before, after = ast.unparse(node), ast.unparse(ast.fix_missing_locations(other))
-            found.append(Fault(module, getattr(node, "lineno", 0), where, before, after, index, variant))
+            seen[where, before, after] += 1
+            line = getattr(node, "lineno", 0)
+            found.append(Fault(module, line, statement, where, before, after, index, variant,
+                               seen[where, before, after], lines[line - 1].strip(), versions[line]))  # fmt: skip
     return found
+
+
+def _versions(part: ast.stmt) -> Iterator[tuple[int, str]]:
+    """For every line of a function, class or statement the digest of what it does; comments do not count."""
+    digest = hashlib.sha256(ast.dump(part).encode()).hexdigest()[:12]
+    for line in range(part.lineno, (part.end_lineno or part.lineno) + 1):
+        yield line, digest
 
 
 def mutated(root: Path, fault: Fault) -> ast.Module:
     """The module with the fault in it."""
     tree = ast.parse((root / fault.module).read_text(encoding="utf-8"))
-    target = [node for node, _ in _nodes(tree)][fault.index]
+    target = [node for node, *_ in _nodes(tree)][fault.index]
     new = list(changes(target))[fault.variant]
 
     class Replace(ast.NodeTransformer):

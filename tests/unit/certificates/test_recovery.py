@@ -121,3 +121,18 @@ def test_bad_input():
         se.recovery_check(np.eye(4), np.eye(5), 2, np.eye(4)[0])
     with pytest.raises(ShapeError, match="must be a square matrix"):
         se.recovery_check(np.ones(4), np.eye(5), 2, np.eye(4)[0])
+
+
+@pytest.mark.parametrize(
+    ("gap", "sparsity", "k", "slower"), [(10.0, 1, 100, "the step"), (1.0, 9, 10_000, "the spectrum")]
+)
+def test_rate_is_the_slower_of_the_two(gap, sparsity, k, slower):
+    """Without noise, so that gamma = 1 - gap / 10, delta = 0 and u = 3^-1/2 can be put in by hand."""
+    terms = _terms(0.0, 10.0, gap, sparsity, k, 1.0, True)
+    contraction = 1.0 - (1.0 - gap / 10.0) ** 2
+    mu_1 = contraction * 3.0**-1.5 - math.sqrt(sparsity / k)
+    mu_2 = math.sqrt((1.0 + 3.0 * math.sqrt(sparsity / k)) * (1.0 - 0.45 * contraction))
+    rates = {"the step": math.sqrt(1.0 - mu_1), "the spectrum": mu_2}
+    assert terms.failed is None
+    assert terms.rate == pytest.approx(rates[slower], rel=1e-12)
+    assert max(rates, key=rates.__getitem__) == slower

@@ -13,9 +13,12 @@ from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.operators import as_operator
 from sparseigen.solvers import SOLVERS, SolverOptions
 from sparseigen.solvers.elastic_net import solve_elastic_net_block
+from sparseigen.solvers.generalized_power import _check_not_empty
+from sparseigen.solvers.interface import SparseVector
 from sparseigen.solvers.lasso_path import follow_lasso_path
 from sparseigen.solvers.path_greedy import greedy_path
 from sparseigen.solvers.warm_eigenpair import SupportBlock, warm_eigenpair
+from sparseigen.solvers.warm_path import _Climber
 
 METHODS = sorted(SOLVERS)
 
@@ -240,3 +243,35 @@ def test_support_block_is_the_submatrix_wherever_it_moves(rng) -> None:
         block.move_to(indices)
         assert sorted(block.order.tolist()) == indices.tolist()
         np.testing.assert_array_equal(block.matrix, matrix[np.ix_(block.order, block.order)])
+
+
+def test_ridge_is_one_number(data) -> None:
+    with pytest.raises(OptionError, match=r"ridge=\[0.1, 0.2\] must be one number >= 0"):
+        se.sparse_eigenvector(np.cov(data.T), 4, method="spca", method_options={"ridge": [0.1, 0.2]})
+
+
+def test_path_takes_answers_from_larger_and_smaller_cardinalities(rng) -> None:
+    """A poor point between good neighbours is replaced, whichever side they are on."""
+    matrix = 0.1 * np.eye(8)
+    matrix[2:6, 2:6] += 1.0
+    for good, poor, sweep in ((4, 3, "_sweep_down"), (3, 4, "_sweep_up")):
+        climber = _Climber(as_operator(matrix), [3, 4])
+        climber.climb(good, np.arange(2, 2 + good), np.ones(good))
+        climber.best[poor] = (SparseVector(np.array([0, 1, 7, 6][:poor]), np.full(poor, poor**-0.5)), 0.1)
+        assert getattr(climber, sweep)(1)
+        assert climber.best[poor][1] == pytest.approx(poor + 0.1)
+        assert not getattr(climber, sweep)(1)
+
+
+def test_block_gpower_names_the_component_that_is_left_empty() -> None:
+    block = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    with pytest.raises(OptionError, match=r"gamma=0.5 leaves nothing of component 2; lower it"):
+        _check_not_empty(block, np.array([0.25, 0.5, 0.75]))
+    _check_not_empty(block[:, :1], np.array([0.25]))
+
+
+def test_dspca_accepts_as_many_variables_as_its_message_says(data, monkeypatch) -> None:
+    monkeypatch.setattr("sparseigen.solvers.semidefinite_dual.LARGEST_SIZE", 6)
+    assert se.sparse_eigenvector(np.cov(data[:, :6].T), 2, method="dspca").value > 0.0
+    with pytest.raises(UnsupportedOperatorError, match="accepts up to 6 variables, got 7"):
+        se.sparse_eigenvector(np.cov(data[:, :7].T), 2, method="dspca")

@@ -8,7 +8,7 @@ import pytest
 from sparseigen.operators import as_operator
 from sparseigen.solvers.elimination import eliminate
 from sparseigen.solvers.interface import Progress, SparseVector
-from sparseigen.solvers.support import best_on_support, leading_eigenpair
+from sparseigen.solvers.support import LARGEST_DIRECT, _lanczos_on_support, best_on_support, leading_eigenpair
 from sparseigen.solvers.swapping import swap, swap_scores
 
 
@@ -111,3 +111,33 @@ def test_elimination_guarantee_holds_for_the_cheaper_rule(
         kept = eliminate(as_operator(matrix), cardinality)
         assert len(kept) == cardinality
         assert np.linalg.eigvalsh(matrix[np.ix_(kept, kept)])[-1] >= cardinality / 12 * top
+
+
+def test_lanczos_that_finds_nothing_keeps_the_start_with_length_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    def fail(*_: object, **__: object) -> None:
+        raise ArpackNoConvergence("no convergence", np.empty(0), np.empty((4, 0)))
+
+    monkeypatch.setattr("scipy.sparse.linalg.eigsh", fail)
+    operator, start = (
+        as_operator(np.diag(np.arange(1.0, 7.0))),
+        SparseVector(np.arange(4), np.array([0.0, 3.0, 0.0, 4.0])),
+    )
+    vector, value = _lanczos_on_support(operator, start, nonnegative=False)
+    np.testing.assert_allclose(vector.weights, [0.0, 0.6, 0.0, 0.8])
+    assert value == pytest.approx(0.36 * 2.0 + 0.64 * 4.0)
+
+
+def test_nonnegative_weights_on_supports_beyond_the_direct_size(rng: np.random.Generator) -> None:
+    size = LARGEST_DIRECT + 10
+    half = rng.standard_normal((size, size))
+    operator = as_operator(half @ half.T)
+    start = SparseVector(np.arange(size), np.full(size, size**-0.5))
+    vector, value = best_on_support(operator, start, nonnegative=True)
+    assert (vector.weights >= 0.0).all()
+    assert value >= start.weights @ half @ half.T @ start.weights
+    _, free = best_on_support(operator, start)
+    assert free > value

@@ -310,6 +310,7 @@ def test_zero_column_start() -> None:
     low[0, 0] = -1.0
     with pytest.raises(StartError, match="zero columns"):
         sparse_eigenvector(low, 1, start="max-variance")
+    assert sparse_eigenvector(low, 1).value == pytest.approx(0.0, abs=1e-12)
 
 
 class TestInterruption:
