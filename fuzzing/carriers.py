@@ -70,7 +70,9 @@ def _foreign(rng: Generator, matrix: Array) -> Carried:
 
 def _shifted(rng: Generator, matrix: Array) -> Carried:
     shift = float(rng.choice([-1.0, 1.0, 0.3]) * np.abs(matrix).max())
-    return Carried(as_operator(matrix).shifted(shift), Truth.of_matrix(matrix).shifted(shift), f"shift {shift}")
+    # A shift can cancel the matrix to nothing: values then carry the rounding of what was cancelled.
+    shifted, truth = as_operator(matrix).shifted(shift), Truth.of_matrix(matrix).shifted(shift)
+    return Carried(shifted, truth, f"shift {shift}", scale=2.0 * abs(shift))
 
 
 def _negated(rng: Generator, matrix: Array) -> Carried:

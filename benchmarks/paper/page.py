@@ -178,7 +178,10 @@ def markdown(made: list[Section], rows: list[Judged], result: Run, settings: Set
     """The page for the documentation."""
     lines = _head(rows, result, settings, folder, complete) + _summary(made, rows)
     others = [row for row in rows if row.verdict == "differs"]
-    lines += ["", "Rows that differ: " + (", ".join(f"[{r.claim.id}](#{r.claim.id})" for r in others) or "none") + "."]
+    lines += [
+        "",
+        "Rows that differ: " + (", ".join(f'<a href="#{r.claim.id}">{r.claim.id}</a>' for r in others) or "none") + ".",
+    ]
     lines += ["", missing, ""] if missing else [""]
     for section in made:
         lines += _section(section, folder)

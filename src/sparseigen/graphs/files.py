@@ -192,9 +192,6 @@ def _parsed_blocks(
     path: Path, on_progress: OnProgress | None, layout: EdgeLayout | None
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Comments (lower case) and numbers of the file, a block of whole lines at a time; a header is skipped."""
-    columns = None
-    if layout is not None:
-        columns = [*layout.ends, *([] if layout.weight is None else [layout.weight])]
     total = path.stat().st_size
     with path.open("rb") as raw:
         stream: Any = gzip.GzipFile(fileobj=raw) if path.suffix.lower() == ".gz" else raw
@@ -207,8 +204,7 @@ def _parsed_blocks(
             if len(rest) > LONGEST_LINE:
                 message = f"{path}, block {number}: a line of more than {LONGEST_LINE} bytes is no edge."
                 raise GraphFileError(message)
-            headed = number == 0 and layout is not None and layout.names is not None
-            yield _parse(lines[:cut], path, number, columns, headed=headed)
+            yield _parse(lines[:cut], path, number, layout)
             number += 1
             if on_progress is not None:
                 on_progress(raw.tell(), total)
@@ -224,9 +220,7 @@ def _next_text(stream: BinaryIO, path: Path) -> bytes:
         raise GraphFileError(message) from error
 
 
-def _parse(
-    lines: bytes, path: Path, block: int, columns: list[int] | None, *, headed: bool
-) -> tuple[str, NDArray[np.float64]]:
+def _parse(lines: bytes, path: Path, block: int, layout: EdgeLayout | None) -> tuple[str, NDArray[np.float64]]:
     comments = ""
     if b"#" in lines or b"%" in lines:
         kept = []
@@ -237,17 +231,28 @@ def _parse(
                 kept.append(line)
         lines = b"\n".join(kept)
     lines = lines.strip()
-    if headed:
-        lines = lines.partition(b"\n")[2]
-    lines = lines.replace(b",", b" ").replace(b";", b" ").strip()
+    if block == 0 and layout is not None and layout.names is not None:
+        lines = lines.partition(b"\n")[2].strip()
+    if layout is None:
+        lines = lines.replace(b",", b" ").replace(b";", b" ").strip()
     if not lines:
         return comments, np.zeros((0, 2))
     try:
-        numbers = np.loadtxt(io.BytesIO(lines), ndmin=2, usecols=columns)
+        numbers = _numbers(lines, layout)
     except ValueError as error:
         message = f"{path}, block {block}: {error}. Vertices must be whole numbers; read text labels with pandas."
         raise GraphFileError(message) from error
     return comments, numbers
+
+
+def _numbers(lines: bytes, layout: EdgeLayout | None) -> NDArray[np.float64]:
+    if layout is None:
+        return np.loadtxt(io.BytesIO(lines), ndmin=2)
+    # Cells of other columns may be empty or hold spaces and separators: only this separator counts columns right.
+    columns = [*layout.ends, *([] if layout.weight is None else [layout.weight])]
+    return np.loadtxt(
+        io.BytesIO(lines), ndmin=2, usecols=columns, delimiter=layout.separator, comments=None, quotechar='"'
+    )
 
 
 def _read_matrix_market(path: Path, on_progress: OnProgress | None) -> Graph:

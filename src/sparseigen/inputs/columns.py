@@ -135,7 +135,8 @@ class Columns:
         return (self.names or ())[column] or f"column {column + 1}"
 
     def _notes(self, index: int | None, left_out: list[int]) -> tuple[str, ...]:
-        notes = [] if index is None or (self.names or ("",))[index] == "" else [f"row names from {self.name(index)}"]
+        names = self.names or ("",) * self.count
+        notes = [] if index is None or names[index] == "" else [f"row names from {self.name(index)}"]
         if left_out:
             notes.append("left out as text: " + _listed([self.name(j) for j in left_out]))
         return tuple(notes)

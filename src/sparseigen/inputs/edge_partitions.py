@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import DtypeError, GraphFileError, NegativeWeightError, OptionError, PartitionError
-from sparseigen.inputs.graphs import as_path, edge_columns
+from sparseigen.inputs.graphs import LARGEST_EXACT_INTEGER, as_path, edge_columns
 from sparseigen.inputs.optional import require
 
 
@@ -53,10 +53,10 @@ def edge_partitions(source: Any) -> list[EdgePartition]:
     path = as_path(source)
     if path is not None:
         return [EdgePartition(Path(file).name, path=file) for file in _files(path)]
-    if hasattr(source, "to_delayed"):
-        source = list(np.ravel(source.to_delayed()))
-    elif _is_delayed(source):
+    if _is_delayed(source):  # asked first: a delayed object has every attribute, to_delayed too
         source = [source]
+    elif hasattr(source, "to_delayed"):
+        source = list(np.ravel(source.to_delayed()))
     if not isinstance(source, (list, tuple)) or not source:
         message = (
             f"the edges are of type {type(source).__name__}; give a pattern or folder of parquet files, a list of "
@@ -178,7 +178,14 @@ def _vertex_numbers(column: NDArray[Any], where: str) -> NDArray[np.int64]:
         wrong = column[~(np.isfinite(column) & (column == np.floor(column)))][0]
         message = f"{where} holds {wrong} as a vertex; vertex numbers must be whole."
         raise PartitionError(message)
-    if column.size and column.dtype.kind != "i" and float(column.max()) >= 2.0**63:
+    if column.dtype.kind == "f" and (np.abs(column) >= LARGEST_EXACT_INTEGER).any():
+        wrong = column[np.abs(column) >= LARGEST_EXACT_INTEGER][0]
+        message = (
+            f"{where} holds the vertex number {wrong:.0f}, beyond 2**53: read as floating point it could be another "
+            "one. Number the vertices first, or keep them as integers."
+        )
+        raise PartitionError(message)
+    if column.size and column.dtype.kind == "u" and int(column.max()) >= 2**63:
         message = f"{where} holds a vertex number {column.max()} beyond 2^63 - 1. Number the vertices first."
         raise PartitionError(message)
     return column.astype(np.int64, copy=False)

@@ -26,6 +26,7 @@ def checked_sparse(matrix: Any, what: str) -> Any:
         raise ShapeError(message)
     if matrix.format in SIDES:
         return compressed(matrix.format, (matrix.data, matrix.indices, matrix.indptr), matrix.shape, what)
+    _check_parts(matrix, what)
     try:
         entries = matrix.tocoo()
         rows, columns = np.asarray(entries.row), np.asarray(entries.col)
@@ -38,6 +39,18 @@ def checked_sparse(matrix: Any, what: str) -> Any:
         message = f"{what} has {len(entries.data)} values, {len(rows)} row and {len(columns)} column numbers."
         raise InputError(message)
     return _wide_enough(entries, what).tocsr()
+
+
+def _check_parts(matrix: Any, what: str) -> None:
+    """The parts of those formats that scipy converts without a look at their lengths."""
+    fits = True
+    if matrix.format == "dia":
+        fits = np.shape(matrix.data)[:1] == np.shape(matrix.offsets)
+    elif matrix.format == "lil":
+        fits = [len(row) for row in matrix.rows] == [len(row) for row in matrix.data]
+    if not fits:
+        message = f"{what} is not a consistent {matrix.format} matrix: its values and their places differ in number."
+        raise InputError(message + " Build it again from its entries.")
 
 
 def _wide_enough(entries: Any, what: str) -> Any:

@@ -19,6 +19,8 @@ class Site:
         self.declared: int | None = None
         self.chunked = False
         self.redirects: dict[str, str] = {}
+        self.refusals: dict[str, int] = {}
+        self.encoding: str | None = None
         self.asked: list[tuple[str, str | None]] = []
 
 
@@ -42,6 +44,9 @@ def serving() -> Iterator[Site]:
                 self.send_header("Content-Length", "0")
                 self.end_headers()
                 return
+            if self.path in site.refusals:
+                self.send_error(site.refusals[self.path])
+                return
             if self.path not in site.files:
                 self.send_error(404)
                 return
@@ -56,6 +61,8 @@ def serving() -> Iterator[Site]:
             self.send_response(206 if begin else 200)
             if begin:
                 self.send_header("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")
+            if site.encoding is not None:
+                self.send_header("Content-Encoding", site.encoding)
             body = content[begin:]
             if site.chunked:
                 self.send_header("Transfer-Encoding", "chunked")

@@ -209,6 +209,59 @@ def test_redirect_on_the_web_is_followed(site: Site, tmp_path: Path) -> None:
     assert fetch_dataset("amazon-2008", to=tmp_path, base_url=site.url)[1].path.read_bytes() == GRAPH
 
 
+def test_redirect_from_https_to_http_is_refused() -> None:
+    """What was asked for over a checked connection must not come over another."""
+    from http.client import HTTPMessage
+    from urllib.request import HTTPRedirectHandler, Request
+
+    (handler,) = [one for one in download._opener().handlers if isinstance(one, HTTPRedirectHandler)]
+    asked = Request("https://mirror.example/x")
+    with pytest.raises(DownloadError, match=r"redirects to a place that is not fetched \(from https to http\)"):
+        handler.redirect_request(asked, io.BytesIO(), 302, "Found", HTTPMessage(), "http://mirror.example/x")
+    again = handler.redirect_request(asked, io.BytesIO(), 302, "Found", HTTPMessage(), "https://other.example/x")
+    assert again.full_url == "https://other.example/x"
+
+
+def test_answers_that_are_refused(site: Site, tmp_path: Path) -> None:
+    site.refusals[f"{PLACE}.properties"] = 503
+    with pytest.raises(
+        DownloadError, match=r"was refused by its server \(503 Service Unavailable\). Try later, or use"
+    ):
+        fetch_dataset("amazon-2008", to=tmp_path, base_url=site.url)
+    site.refusals.clear()
+    site.encoding = "gzip"
+    with pytest.raises(DownloadError, match="comes encoded as 'gzip', which was not asked for"):
+        fetch_dataset("amazon-2008", to=tmp_path, base_url=site.url)
+    assert left_in(tmp_path) == []
+
+
+def test_download_without_progress(site: Site, tmp_path: Path) -> None:
+    download.download(f"{site.url}{PLACE}.graph", tmp_path / "x", largest=len(GRAPH))
+    assert (tmp_path / "x").read_bytes() == GRAPH
+
+
+def test_the_data_folder_is_the_default(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARSEIGEN_DATA", str(tmp_path))
+    assert fetch_dataset("amazon-2008", base_url=site.url)[1].path == tmp_path / "amazon-2008" / "amazon-2008.graph"
+
+
+def test_a_source_without_a_list_of_checksums(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = sources.SOURCES["amazon-2008"]
+    monkeypatch.setitem(sources.SOURCES, "amazon-2008", source._replace(md5_list=None))
+    with pytest.raises(DownloadError, match="the publisher's list of MD5 sums does not name it"):
+        fetch_dataset("amazon-2008", to=tmp_path, base_url=site.url)
+    assert left_in(tmp_path) == ["amazon-2008", "amazon-2008/amazon-2008.properties"]
+
+
+def test_a_disk_that_fills_up_on_the_way(site: Site, tmp_path: Path) -> None:
+    class Full:
+        def write(self, piece: bytes) -> None:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(DownloadError, match=r"x cannot be written \(No space left on device\). Make room or choose"):
+        download._append(Full(), b"1", tmp_path / "x")
+
+
 def test_no_network(tmp_path: Path) -> None:
     with serving() as site:
         gone = site.url
@@ -287,6 +340,21 @@ def test_bad_archive_leaves_nothing(
     with pytest.raises(DownloadError, match=reason):
         fetch_dataset("newsgroups20", to=target, base_url=site.url)
     assert left_in(tmp_path) == ["data"]
+
+
+def test_python_without_safe_unpacking(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer_archive(site, packed({"fine": b"1"}), monkeypatch)
+    monkeypatch.delattr(tarfile, "data_filter")
+    with pytest.raises(DownloadError, match=r"unpacking safely needs Python 3\.11\.4 or newer"):
+        fetch_dataset("newsgroups20", to=tmp_path, base_url=site.url)
+    assert left_in(tmp_path) == []
+
+
+def test_command_says_how_to_read_messages(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offer_archive(site, packed({"fine": b"1"}), monkeypatch)
+    answer = run("datasets", "fetch", "newsgroups20", "--to", tmp_path, "--base-url", site.url)
+    assert answer.exit_code == 0
+    assert "These are the raw messages" in answer.stdout
 
 
 def test_command(site: Site, tmp_path: Path) -> None:

@@ -104,3 +104,27 @@ def test_command(data, tmp_path):
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 2
     assert "exists" in again.stderr
+
+
+def test_numbers_that_do_not_fit_and_tables_without_rows(tmp_path):
+    path, target = tmp_path / "x.csv", tmp_path / "x.npy"
+    path.write_text("a,b\n1,1e300\n2,3\n")
+    with pytest.raises(errors.NonFiniteError, match="holds a number too large for float32; leave out dtype"):
+        convert(path, target, dtype="float32")
+    path.write_text("a,b\n")
+    with pytest.raises(errors.ShapeError, match="holds a header and no rows"):
+        convert(path, target)
+    path.write_text("")
+    with pytest.raises(errors.ShapeError, match="is empty; it must hold at least one row"):
+        convert(path, target)
+    for text, message in (
+        ("a,b\n1,2\n3,1_0\n", r"x.csv, near line 3, column 'b': '1_0' is not a number"),
+        ("1,2\n3,x\n", r"x.csv, near line 2, column 2: 'x' is not a number"),
+    ):
+        path.write_text(text)
+        with pytest.raises(errors.DtypeError, match=message):
+            convert(path, target)
+    assert not target.exists()
+    path.write_text("a_1,b\nrow_1,2\nrow_2,3\n")
+    assert convert(path, target) == (2, 1)
+    np.testing.assert_array_equal(np.load(target), [[2.0], [3.0]])

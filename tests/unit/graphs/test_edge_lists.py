@@ -1,0 +1,183 @@
+"""Edge lists as text: which column is what, and files that do not say it."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen import errors
+from sparseigen.errors import GraphFileError
+from sparseigen.graphs import edge_text, files
+
+
+def arcs(path: Path, **options: object) -> dict[tuple[object, object], float]:
+    graph = se.read_graph(path, **options)
+    entries = graph.matrix.tocoo()
+    labels = graph.labels or range(graph.n_vertices)
+    ends = zip(*entries.coords, entries.data.tolist(), strict=True)
+    return {(labels[i], labels[j]): float(weight) for i, j, weight in ends}
+
+
+WEIGHTED = {(0, 1): 5.0, (1, 2): 6.0}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source,target,gate,weight\n0,1,Gate 4,5\n1,2,Gate 3,6\n",
+        "source,target,a,weight,b\n0,1,,5,70\n1,2,3,6,70\n",
+        'source,target,a,weight\n0,1,"x,y",5\n1,2,"7,8",6\n',
+        "source\ttarget\tgate\tweight\n0\t1\tGate 4\t5\n1\t2\t\t6\n",
+        "source;target;gate;weight\n0;1;#1;5\n1;2;Gate 3, 9;6\n",
+        "weight,target,source\n5, 1, 0\n6, 2, 1\n",
+        "# directed graph\nsource target weight\n0 1 5\n1 2 6\n",
+    ],
+    ids=["number in text", "empty cell", "quotes", "tabs", "semicolons", "order", "spaces"],
+)
+def test_weights_come_from_their_own_column(text: str, tmp_path: Path) -> None:
+    (tmp_path / "g.csv").write_text(text)
+    assert arcs(tmp_path / "g.csv") == WEIGHTED
+    (tmp_path / "g.csv.gz").write_bytes(gzip.compress(text.encode()))
+    assert arcs(tmp_path / "g.csv.gz", weight="weight") == WEIGHTED
+
+
+def test_the_weight_is_the_column_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "g.csv"
+    path.write_text("source,target,flights,seats\n0,1,5,100\n1,2,6,200\n")
+    assert arcs(path, weight="flights") == WEIGHTED
+    assert arcs(path, weight="seats") == {(0, 1): 100.0, (1, 2): 200.0}
+    path.write_text("source,target,flights,seats\nOslo,Bergen,5,100\nBergen,Bodo,6,200\n")
+    assert arcs(path, weight="flights") == {("Oslo", "Bergen"): 5.0, ("Bergen", "Bodo"): 6.0}
+
+
+REFUSED = {
+    "which weight": ("source,target,a,b\n0,1,2,3\n", {}, "'a', 'b': which of them is the weight"),
+    "which weight, without names": ("x y 1 2\ny z 1 2\n", {}, "has 4 columns: which of them is the weight"),
+    "no such weight": (
+        "source,target,a\n0,1,2\n",
+        {"weight": "b"},
+        "weight='b' is not a column of .*g.csv; it has the",
+    ),
+    "no header": ("u,v,1\nv,w,2\n", {"weight": "b"}, "weight='b' is not a column of .*; it has no header"),
+    "header of another length": ("source,target\n0,1,2\n", {}, "the header has 2 cells, the line after it 3"),
+    "one column": ("a\nb\n", {}, "lines have 1 column; an edge list has 2"),
+    "header only": ("source,target\n", {}, "the only line is 'source,target'; an edge list needs edges"),
+    "short line": ("u,v,1\nv,w,2\nw\n", {}, "line 3: 1 cells where an edge has 3"),
+    "short line of numbers": ("source,target,weight\n0,1,2\n1\n", {}, "g.csv"),
+    "gap in a vertex": ("source,target,weight\n0,1,2\n,1,2\n", {}, "g.csv.*Vertices must be whole numbers"),
+    "weight in words": ("u,v,1\nv,w,many\n", {}, "line 2: the weight 'many' is not a number"),
+    "widths": ("0 1\n1 2 3\n", {}, "g.csv"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_refused(case: str, tmp_path: Path) -> None:
+    text, options, message = REFUSED[case]
+    (tmp_path / "g.csv").write_text(text)
+    with pytest.raises(GraphFileError, match=message):
+        se.read_graph(tmp_path / "g.csv", **options)
+
+
+def test_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 50)
+    monkeypatch.setattr(files, "BLOCK", 60)
+    monkeypatch.setattr(edge_text, "LONGEST_LINE", 50)
+    (tmp_path / "g.txt").write_text("0 1\n" + "1" * 200)
+    with pytest.raises(GraphFileError, match=r"block 0: a line of more than 50 bytes is no edge"):
+        se.read_graph(tmp_path / "g.txt")
+    (tmp_path / "g.txt").write_text("u v\nv w\n" + "x" * 200)
+    with pytest.raises(GraphFileError, match=r"line 3 is longer than 50 characters; an edge has few"):
+        se.read_graph(tmp_path / "g.txt")
+
+
+def test_compressed_files_that_end_early(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    whole = gzip.compress("".join(f"{a} {b}\n" for a, b in rng.integers(0, 10**6, (5000, 2))).encode())
+    for kept in (40, len(whole) // 2, len(whole) - 6):
+        (tmp_path / "g.txt.gz").write_bytes(whole[:kept])
+        with pytest.raises(GraphFileError, match=r"g\.txt\.gz.*The file is damaged; download it again"):
+            se.read_graph(tmp_path / "g.txt.gz")
+
+
+def test_comments_between_names(tmp_path: Path) -> None:
+    (tmp_path / "g.txt").write_text("% a graph of names\n\nu v\n# more\n\nv w\n")
+    assert arcs(tmp_path / "g.txt") == {("u", "v"): 1.0, ("v", "w"): 1.0}
+
+
+# ---- other formats ----
+
+BAD_ARCHIVES = {
+    "other arrays": ({"x": np.ones(3)}, r"holds \['x'\]; needed: src and dst, or a matrix saved by scipy"),
+    "floats": ({"src": np.ones(2), "dst": np.ones(2)}, "src, dst and num_nodes must be whole numbers"),
+    "two sizes": (
+        {"src": np.array([0]), "dst": np.array([1]), "num_nodes": np.array([2, 3])},
+        "num_nodes a single one",
+    ),
+    "lengths": ({"src": np.array([0, 1]), "dst": np.array([1])}, r"have the shapes \(2,\), \(1,\), \(2,\). They must"),
+    "nothing": ({"src": np.zeros(0, int), "dst": np.zeros(0, int)}, "equally long and not empty"),
+    "negative": ({"src": np.array([-1]), "dst": np.array([1])}, r"must lie in 0\.\.num_nodes-1"),
+    "outside": (
+        {"src": np.array([0]), "dst": np.array([5]), "num_nodes": np.array(5)},
+        r"must lie in 0\.\.num_nodes-1 \(num_nodes=5",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARCHIVES)
+def test_bad_archives(case: str, tmp_path: Path) -> None:
+    arrays, message = BAD_ARCHIVES[case]
+    np.savez(tmp_path / "g.npz", **arrays)
+    with pytest.raises(GraphFileError, match=f"g.npz.*{message}"):
+        se.read_graph(tmp_path / "g.npz")
+
+
+BAD_PROPERTIES = {
+    "version": ("nodes=3\narcs=4\nversion=1\n", "version=1 is not supported. Allowed: '0'"),
+    "zeta": ("nodes=3\narcs=4\nzetak=0\n", "zetak=0 is missing or not a number in range"),
+    "window": ("nodes=3\narcs=4\nwindowsize=-1\n", "windowsize=-1 is missing or not a number in range"),
+    "words": ("nodes=three\narcs=4\n", "is missing or not a number in range; nodes and arcs are needed"),
+    "nothing": ("nodes=0\narcs=0\n", "the properties say 0 nodes and 0 arcs. Download the file again"),
+    "too many": ("nodes=900\narcs=4\n", "say 900 nodes and 4 arcs, which 2 bytes cannot hold"),
+    "too many arcs": ("nodes=3\narcs=10\n", "say 3 nodes and 10 arcs, which 2 bytes cannot hold"),
+    "damage": ("nodes=9\narcs=9\n", "damaged between nodes 0 and 9: .*. Download the file again"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_PROPERTIES)
+def test_bad_properties_of_a_web_graph(case: str, tmp_path: Path) -> None:
+    text, message = BAD_PROPERTIES[case]
+    (tmp_path / "g.graph").write_bytes(b"\0\0")
+    (tmp_path / "g.properties").write_text(text)
+    with pytest.raises(GraphFileError, match=message):
+        se.read_graph(tmp_path / "g.graph")
+
+
+def test_flags_of_a_web_graph_that_do_not_matter(tmp_path: Path) -> None:
+    """How offsets are coded is of no importance: they are in another file."""
+    (tmp_path / "g.graph").write_bytes(b"\xe0")  # three nodes without successors
+    (tmp_path / "g.properties").write_text("nodes=3\narcs=0\ncompressionflags=OFFSETS_DELTA | RESIDUALS_ZETA\n")
+    seen: list[tuple[int, int]] = []
+    graph = se.read_graph(tmp_path / "g.graph", on_progress=lambda done, total: seen.append((done, total)))
+    assert (graph.n_vertices, graph.matrix.nnz, seen) == (3, 0, [(3, 3)])
+
+
+def test_options_that_do_not_fit_the_source(tmp_path: Path) -> None:
+    (tmp_path / "g.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n")
+    for given, error, message in (
+        ({"weight": "w"}, GraphFileError, "weight='w' is for edge lists .*; g.mtx has weights of its own"),
+        ({"columns": ("a", "b")}, errors.OptionError, "'columns' is for edges in partitions"),
+        ({"shards": 3, "columns": ("a", "b")}, errors.OptionError, "'columns', 'shards' is for edges in partitions"),
+    ):
+        with pytest.raises(error, match=message):
+            se.read_graph(tmp_path / "g.mtx", **given)
+    pytest.importorskip("dask")
+    for given, message in (
+        ({"weight": "w"}, "weight='w' is for edge lists in text; name the columns of partitions by columns="),
+        ({"columns": ("a",)}, "must name two columns .the ends of an edge., or three with the weight"),
+    ):
+        with pytest.raises(errors.OptionError, match=message):
+            se.read_graph(tmp_path, **given)
