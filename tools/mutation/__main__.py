@@ -27,14 +27,15 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=600.0, help="start no new fault after that time")
     parser.add_argument("--most-seconds", type=float, default=40.0, help="of tests for one fault (processor time)")
-    parser.add_argument("--again", action="store_true", help="try what was not noticed once more, on new tests")
+    parser.add_argument("--again", action="store_true", help="only what has neither test nor explanation, on new tests")
     parser.add_argument("--keep", action="store_true", help="use the lines and seconds measured last time")
     parser.add_argument("--page", action="store_true", help="write the page from what is known, and try nothing")
     options = parser.parse_args()
     chosen = sample(everything(SOURCE), options.sample, options.seed)
     if not options.page:
-        known = outcomes.known(chosen)
-        left = [f for f in chosen if f.key not in known or (options.again and not outcomes.noticed(known[f.key]))]
+        known, explained = outcomes.known(chosen), outcomes.explanations()
+        missed = {key for key, one in known.items() if not outcomes.noticed(one)} - explained.keys()
+        left = [fault for fault in chosen if (fault.key in missed if options.again else fault.key not in known)]
         if left and not (options.keep and (WORK / "seconds.json").exists()):
             measure(WORK, options.processes)
         try_all(left, options.processes, options.most_seconds, options.minutes)

@@ -25,6 +25,7 @@ def page(
     unexplained = [fault.key for fault in survivors if fault.key not in explained]
     share = 100.0 * (len(tried) - len(survivors)) / max(len(tried), 1)
     lines = [
+        "---", "orphan: true", "---", "",
         "# Faults that the tests notice", "",
         "<!-- Made by `make mutants`; explanations are in tools/mutation/survivors.toml. -->", "",
         f"`make mutants` puts small faults into `solvers` and `certificates`, one at a time (`<` for `<=`, `+` for "

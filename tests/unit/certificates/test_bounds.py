@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.certificates import certify
+from sparseigen.certificates import UPPER_BOUNDS, certify
 from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.elementary import scaled_row_values, trace_bound
 from sparseigen.certificates.factor import factorise
 from sparseigen.certificates.penalised_dual import ascend, dual_value, support_points
+from sparseigen.certificates.probing import Node, Tree, bounded
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.reduction import reduced_bound
+from sparseigen.certificates.scaled_rows import starting_weights
 from sparseigen.certificates.spectral import cholesky_defect, largest_eigenvalue_bound
 from sparseigen.certificates.splitting import split_value, splits
 from sparseigen.errors import CardinalityError, OptionError
@@ -202,3 +205,21 @@ def test_errors_say_what_is_allowed():
         se.upper_bound(np.eye(3), 1, effort="fast")
     with pytest.raises(CardinalityError, match="cardinality=4 must be between 1 and the number of variables"):
         se.upper_bound(np.eye(3), 4)
+
+
+def test_variables_that_remain_get_bounds_of_their_own():
+    """The reduced bound is below what probing alone proves, and the method's name says which bound won."""
+    rng = np.random.default_rng(1)
+    data = rng.standard_normal((60, 30))
+    data[:, :8] += 0.8 * rng.standard_normal((60, 1))
+    operator = as_operator(np.cov(data.T))
+    found = se.sparse_eigenvector(operator, 5)
+    vector = SparseVector(found.support, found.vector[found.support])
+    problem = BoundProblem(operator, 5, vector, achieved=achieved_value(operator, vector))
+    tree = Tree(problem.dense, problem.diagonal, 5, problem.margin)
+    root = Node(np.arange(30), 0, starting_weights(problem), np.inf, np.full(30, np.inf))
+    root = bounded(tree, root, problem.achieved * (1.0 + problem.target_gap), 12)
+    assert 5 < len(root.members) < 30
+    assert problem.achieved < reduced_bound(problem) < 0.99 * root.bound
+    assert found.certificate.relative_gap > 1e-3
+    assert found.certificate.method in UPPER_BOUNDS

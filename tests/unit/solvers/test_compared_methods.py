@@ -17,6 +17,8 @@ from sparseigen.solvers.generalized_power import _check_not_empty
 from sparseigen.solvers.interface import SparseVector
 from sparseigen.solvers.lasso_path import follow_lasso_path
 from sparseigen.solvers.path_greedy import greedy_path
+from sparseigen.solvers.spectrum import leading_eigenvectors
+from sparseigen.solvers.svd_thresholding import _thresholded
 from sparseigen.solvers.warm_eigenpair import SupportBlock, warm_eigenpair
 from sparseigen.solvers.warm_path import _Climber
 
@@ -275,3 +277,18 @@ def test_dspca_accepts_as_many_variables_as_its_message_says(data, monkeypatch) 
     assert se.sparse_eigenvector(np.cov(data[:, :6].T), 2, method="dspca").value > 0.0
     with pytest.raises(UnsupportedOperatorError, match="accepts up to 6 variables, got 7"):
         se.sparse_eigenvector(np.cov(data[:, :7].T), 2, method="dspca")
+
+
+def test_leading_eigenvectors_of_large_matrices_come_from_products(data, monkeypatch) -> None:
+    operator = as_operator(np.cov(data.T))
+    wanted = np.linalg.eigh(operator.to_dense())[1][:, ::-1][:, :3]
+    monkeypatch.setattr("sparseigen.solvers.spectrum.LARGEST_DECOMPOSED", 4)
+    monkeypatch.setattr(type(operator), "to_dense", lambda self: pytest.fail("the matrix is too large to be formed"))
+    found = leading_eigenvectors(operator, 3)
+    np.testing.assert_allclose(np.abs(found.T @ wanted), np.eye(3), atol=1e-7)
+
+
+def test_soft_thresholding_shrinks_by_nothing_where_all_variables_are_kept() -> None:
+    images = np.array([0.3, -0.4, 1.2])
+    np.testing.assert_allclose(_thresholded(images, 3, None, "soft").weights, images / np.linalg.norm(images))
+    np.testing.assert_allclose(_thresholded(images, 2, None, "soft").weights, np.array([-0.1, 0.9]) / 0.82**0.5)
