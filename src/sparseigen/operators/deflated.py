@@ -101,6 +101,8 @@ class LowRankUpdated(Operator):
         largest = np.abs(self.base.diagonal()) if self.base.psd_by_construction else _row_maxima(self.base)
         operations = 2.0 * self.left.shape[1] + 8.0
         own: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
+        # Products that underflow are off by an absolute amount, which the other factor may enlarge.
+        own += operations * 2.0**-1060 * (1.0 + float(rows.max(initial=0.0)))
         return self.base.entry_errors() + own + (self.diagonal() - self._stored_diagonal())
 
     def step_cost(self, cardinality: int) -> float:

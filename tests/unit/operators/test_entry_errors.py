@@ -109,3 +109,26 @@ def test_sparse_columns_whose_uncentred_squares_overflow():
     data[:, 0] = 1e155
     with pytest.raises(se.errors.NonFiniteError, match="overflow"):
         se.covariance(data.tocsr())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_deflation_of_denormal_numbers_counts_what_underflows(seed):
+    from fractions import Fraction
+
+    rng = np.random.default_rng(seed)
+    matrix = np.ldexp(rng.integers(-60, 60, (6, 6)).astype(float), -1074)
+    vector = np.zeros(6)
+    vector[rng.choice(6, 3, replace=False)] = rng.standard_normal(3)
+    deflated = as_operator(matrix + matrix.T).deflated(vector / np.linalg.norm(vector))
+
+    def fractions(array):
+        return [[Fraction(float(number)) for number in row] for row in array]
+
+    base, left, middle = fractions(matrix + matrix.T), fractions(deflated.left), fractions(deflated.middle)
+    found, errors = fractions(deflated.accurate_columns(everything(6))), deflated.entry_errors()
+    inner = range(len(middle))
+    for i in range(6):
+        for j in range(6):
+            exact = base[i][j] + sum(left[i][a] * middle[a][b] * left[j][b] for a in inner for b in inner)
+            allowed = Fraction(float(errors[i])) * Fraction(float(errors[j]))
+            assert (found[i][j] - exact) ** 2 <= allowed
