@@ -44,9 +44,9 @@ AXES: tuple[Axis, ...] = (
         "plain iteration, data, p",
         "data step",
         "p",
-        (16000, 24000, 32000, 48000, 64000, 96000),
+        (32000, 48000, 64000, 96000, 128000),  # below 128 MB part of the data stays in the last cache
         {"n": 500, "k": 500},
-        (16000, 24000, 32000, 48000, 64000),
+        (32000, 48000, 64000, 96000),
         limit=LARGEST_EXPONENT,
     ),
     Axis(
