@@ -10,6 +10,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -37,9 +39,9 @@ class Raised(Exception):
     pass
 
 
-def test_what_a_handler_raises_comes_through() -> None:
-    matrix, rows = np.ones((500, 8000)), np.tile(np.arange(500), 40_000)
-    weights = np.ones(len(rows))  # one call would take minutes
+@contextmanager
+def raised_soon() -> Iterator[None]:
+    """A signal whose handler raises comes a tenth of a second later."""
 
     def handler(number: int, frame: object) -> None:
         raise Raised
@@ -47,11 +49,18 @@ def test_what_a_handler_raises_comes_through() -> None:
     before = signal.signal(signal.SIGALRM, handler)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
-        with pytest.raises(Raised):
-            kernels.combine_rows(matrix, rows, weights)
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_what_a_handler_raises_comes_through() -> None:
+    matrix, rows = np.ones((500, 8000)), np.tile(np.arange(500), 40_000)
+    weights = np.ones(len(rows))  # one call would take minutes
+
+    with pytest.raises(Raised), raised_soon():
+        kernels.combine_rows(matrix, rows, weights)
 
 
 def test_a_handler_that_returns_changes_nothing() -> None:
@@ -90,17 +99,8 @@ def test_an_interrupted_exchange_leaves_a_whole_set() -> None:
     graph.add_rows(rows, chosen, 1, product)
     began = int(product[chosen].sum())
 
-    def handler(number: int, frame: object) -> None:
-        raise Raised
-
-    before = signal.signal(signal.SIGALRM, handler)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
-        with pytest.raises(Raised):
-            graph.exchange(rows, loops, fixed, members, product, patience=10**6, max_steps=10**9, width=32, seed=1)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(Raised), raised_soon():
+        graph.exchange(rows, loops, fixed, members, product, patience=10**6, max_steps=10**9, width=32, seed=1)
     right = np.zeros_like(product)
     inside = np.flatnonzero(members)
     graph.add_rows(rows, inside, 1, right)
