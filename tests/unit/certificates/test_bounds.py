@@ -11,6 +11,7 @@ from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.elementary import scaled_row_values, trace_bound
 from sparseigen.certificates.factor import factorise
 from sparseigen.certificates.penalised_dual import ascend, dual_value, support_points
+from sparseigen.certificates.portfolio import BoundSpec, smallest_bound
 from sparseigen.certificates.probing import Node, Tree, bounded
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.reduction import reduced_bound
@@ -223,3 +224,38 @@ def test_variables_that_remain_get_bounds_of_their_own():
     assert problem.achieved < reduced_bound(problem) < 0.99 * root.bound
     assert found.certificate.relative_gap > 1e-3
     assert found.certificate.method in UPPER_BOUNDS
+
+
+@pytest.mark.parametrize("effort", ["cheap", "default", "tight"])
+def test_an_effort_tries_its_own_bounds_and_takes_the_smallest(effort, monkeypatch):
+    tried = []
+
+    def returning(name, value):
+        return lambda problem: tried.append(name) or value
+
+    values = {name: 9.0 - place for place, name in enumerate(UPPER_BOUNDS)} | {"trace": 0.75}
+    own = [name for name, spec in UPPER_BOUNDS.items() if effort in spec.efforts]
+    table = {name: BoundSpec(returning(name, values[name]), spec.efforts) for name, spec in UPPER_BOUNDS.items()}
+    monkeypatch.setattr("sparseigen.certificates.portfolio.UPPER_BOUNDS", table)
+    problem = BoundProblem(as_operator(np.eye(3)), 2, achieved=0.5)
+    upper, method = smallest_bound(problem, effort)
+    assert tried == own
+    assert method == "trace"
+    assert 1.5 < upper < 1.5 * (1.0 + 1e-15)  # entries are scaled to one half
+    problem = BoundProblem(as_operator(np.eye(3)), 2, achieved=1.5)  # what trace proves is reached
+    tried.clear()
+    assert smallest_bound(problem, effort)[1] == "trace"
+    assert tried == own[: own.index("trace") + 1]
+
+
+def test_a_bound_left_out_is_named_while_the_gap_is_open(monkeypatch):
+    def left_out(problem):
+        problem.left_out = "scaled rows left out: 3 columns of A"
+        return 2.0
+
+    def name(achieved, bound):
+        monkeypatch.setattr("sparseigen.certificates.portfolio.UPPER_BOUNDS", {"rows": BoundSpec(bound, ("cheap",))})
+        return smallest_bound(BoundProblem(as_operator(np.eye(3)), 2, achieved=achieved), "cheap")[1]
+
+    assert name(1.0, left_out) == "rows (scaled rows left out: 3 columns of A)"
+    assert name(4.0, left_out) == name(1.0, lambda problem: 2.0) == "rows"
