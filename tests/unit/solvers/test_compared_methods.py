@@ -18,7 +18,6 @@ from sparseigen.solvers.interface import SparseVector
 from sparseigen.solvers.lasso_path import follow_lasso_path
 from sparseigen.solvers.path_greedy import greedy_path
 from sparseigen.solvers.spectrum import leading_eigenvectors
-from sparseigen.solvers.support import best_on_support
 from sparseigen.solvers.svd_thresholding import _thresholded
 from sparseigen.solvers.warm_eigenpair import SupportBlock, warm_eigenpair
 from sparseigen.solvers.warm_path import _Climber
@@ -293,53 +292,3 @@ def test_soft_thresholding_shrinks_by_nothing_where_all_variables_are_kept() -> 
     images = np.array([0.3, -0.4, 1.2])
     np.testing.assert_allclose(_thresholded(images, 3, None, "soft").weights, images / np.linalg.norm(images))
     np.testing.assert_allclose(_thresholded(images, 2, None, "soft").weights, np.array([-0.1, 0.9]) / 0.82**0.5)
-
-
-def test_all_eigenvectors_are_left_to_lapack_whatever_the_size(data, monkeypatch) -> None:
-    """Lanczos cannot give all of them, nor all but one."""
-    operator = as_operator(np.cov(data.T))
-    wanted = np.linalg.eigh(operator.to_dense())[1][:, ::-1]
-    monkeypatch.setattr("sparseigen.solvers.spectrum.LARGEST_DECOMPOSED", 4)
-    for count in (14, 15):
-        found = leading_eigenvectors(operator, count)
-        np.testing.assert_allclose(np.abs(found.T @ wanted[:, :count]), np.eye(count), atol=1e-10)
-
-
-def test_rsvd_reports_its_sparse_vectors_only(data) -> None:
-    """The start is the dense eigenvector, which is no answer; every later iterate is one, and is heard of."""
-    heard = []
-    result = se.sparse_eigenvector(
-        np.cov(data.T), 4, method="rsvd", certify=False, on_iteration=lambda *step: heard.append(step)
-    )
-    assert len(heard) == result.n_iterations - 1 == len(result.history) - 1 >= 1
-    assert all(0 < np.count_nonzero(vector) <= 4 for _, vector, _ in heard)
-    assert [value for *_, value in heard] == pytest.approx(result.history[1:])
-
-
-@pytest.mark.parametrize("method", ["pca", "threshold"])
-def test_loadings_of_the_leading_eigenvector_take_one_step(data, method) -> None:
-    heard = []
-    result = se.sparse_eigenvector(
-        np.cov(data.T), 4, method=method, certify=False, on_iteration=lambda *step: heard.append(step)
-    )
-    assert result.n_iterations == len(result.history) == len(heard) == 1
-    assert result.stop_reason is se.StopReason.COMPLETED
-    np.testing.assert_allclose(np.abs(heard[0][1]), np.abs(result.vector))
-
-
-def test_lanczos_from_the_start_is_for_large_supports_of_any_sign_only(rng, monkeypatch) -> None:
-    matrix = rng.standard_normal((12, 12))
-    operator = as_operator(matrix + matrix.T)
-    start = SparseVector(np.arange(12), np.full(12, 12**-0.5))
-    warm = "sparseigen.solvers.warm_eigenpair.warm_eigenpair"
-    top = np.linalg.eigvalsh(operator.to_dense())[-1]
-    with monkeypatch.context() as patch:
-        patch.setattr(warm, lambda *_: pytest.fail("LAPACK solves small problems"))
-        assert best_on_support(operator, start)[1] == pytest.approx(top, rel=1e-13)
-    monkeypatch.setattr("sparseigen.solvers.support.LARGEST_DIRECT", 4)
-    signed, value = best_on_support(operator, start)
-    assert value == pytest.approx(top, rel=1e-10)
-    assert signed.weights.min() < 0.0 < signed.weights.max()
-    positive, value = best_on_support(operator, start, nonnegative=True)
-    assert positive.weights.min() >= 0.0
-    assert start.weights @ operator.to_dense() @ start.weights <= value < top
