@@ -144,7 +144,7 @@ def test_loadings_stay_nonnegative_where_lanczos_would_be_followed_by_lapack(rng
 def test_block_starts_are_the_pivots_of_a_qr_decomposition(rng) -> None:
     from scipy.linalg import qr
 
-    factor = 0.3 * rng.standard_normal((20, 8)) * np.linspace(0.5, 2.0, 8)
+    factor = 0.03 * rng.standard_normal((20, 8)) * np.linspace(0.5, 2.0, 8)  # variances below one
     block = _pivots(as_operator(factor.T @ factor), 5)
     np.testing.assert_array_equal(block.argmax(axis=0), qr(factor, pivoting=True, mode="r")[1][:5])
     np.testing.assert_array_equal(np.sort(block, axis=0)[-1], 1.0)
@@ -156,6 +156,8 @@ def test_lower_end_from_products_is_just_below_the_smallest_eigenvalue(scale, mo
     monkeypatch.setattr("sparseigen.solvers.spectrum.LARGEST_DENSE", 4)
     values = scale * np.r_[-3.0, np.linspace(-1.0, 5.0, 30)]
     assert -3.02 * scale <= lower_end(as_operator(np.diag(values))) <= -3.0 * scale * (1.0 - 1e-4)
+    monkeypatch.setattr("sparseigen.solvers.spectrum.LARGEST_DENSE", 40)
+    assert -3.0 * scale * (1.0 + 1e-11) <= lower_end(as_operator(np.diag(values))) < -3.0 * scale
 
 
 def test_a_start_that_leads_nowhere_is_cut_to_its_largest_entries() -> None:
