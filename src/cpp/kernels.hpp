@@ -45,6 +45,11 @@ template <class Value, class Index, class Column>
 void sparse_row_dots(const Index* row_starts, const Column* columns, const Value* values, std::size_t n_rows,
                      const Value* vector, Value* out);
 
+// The same matrix by columns, or back: rows ascend within every column. Throws when a column is outside.
+template <class Value, class Index>
+void sparse_transpose(const Index* row_starts, const Index* columns, const Value* values, std::size_t n_rows,
+                      std::size_t width, Index* out_starts, Index* out_rows, Value* out_values);
+
 // The indices of the `count` largest magnitudes, ascending; equal magnitudes go to the lowest index. With
 // nonnegative only positive entries count as large (the others as zero). Returns how many were written (== count).
 template <class Value>
