@@ -87,7 +87,8 @@ void sparse_row_dots(const Index* row_starts, const Column* columns, const Value
 template <class Value, class Index>
 void sparse_transpose(const Index* row_starts, const Index* columns, const Value* values, std::size_t n_rows,
                       std::size_t width, Index* out_starts, Index* out_rows, Value* out_values) {
-    const std::size_t begin = static_cast<std::size_t>(row_starts[0]), end = static_cast<std::size_t>(row_starts[n_rows]);
+    const std::size_t begin = static_cast<std::size_t>(row_starts[0]);
+    const std::size_t end = static_cast<std::size_t>(row_starts[n_rows]);
     std::vector<Index> counts(width, 0);
     in_checked_blocks(begin, end, 1, 1, [&](std::size_t from, std::size_t to) {
         for (std::size_t e = from; e < to; ++e) {
@@ -104,8 +105,8 @@ void sparse_transpose(const Index* row_starts, const Index* columns, const Value
     const std::size_t parts = std::min<std::size_t>(16, 1 + (end - begin) / (1 << 18));
     const auto first_column = [&](std::size_t part) {
         const Index entries = static_cast<Index>((end - begin) / parts * part);
-        return part == parts ? width
-                             : static_cast<std::size_t>(std::lower_bound(out_starts, out_starts + width, entries) - out_starts);
+        const Index* found = std::lower_bound(out_starts, out_starts + width, entries);
+        return part == parts ? width : static_cast<std::size_t>(found - out_starts);
     };
     parallel_for(parts, 4.0 * static_cast<double>(end - begin), 1, [&](std::size_t from, std::size_t to) {
         for (std::size_t part = from; part < to; ++part) {
