@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-// musl's loader cannot choose between versions of a function, so a C library by that name is asked for as well.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+// musl's loader cannot choose between versions of a function, so a C library by that name is asked for as well; nor can
+// the thread sanitizer, which is not ready when the loader chooses.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
+    !defined(__SANITIZE_THREAD__)
 // One binary, three versions of each hot loop; the loader picks the widest the machine has.
 #define SPARSEIGEN_DISPATCH __attribute__((target_clones("avx512f", "avx2", "default")))
 // Products of 16-bit integers are 512 bits wide only from avx512bw on.
