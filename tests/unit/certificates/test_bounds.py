@@ -319,3 +319,11 @@ def test_neighbouring_cardinalities_prove_bounds_too(rng):
         proven = dual_value(factor, points, 5)
         assert proven == pytest.approx(promised, rel=1e-6)
         assert problem.unscaled(proven) >= optimum
+
+
+def test_room_for_a_certificate_is_asked_for_before_it_is_taken(monkeypatch):
+    """The matrix, a copy to be factorised, and work space for sorting rows: three matrices of float64."""
+    asked = []
+    monkeypatch.setattr("sparseigen.certificates.problem.check_room", lambda *request: asked.append(request))
+    BoundProblem(as_operator(np.eye(50)), 2)
+    assert asked == [(3 * 8 * 50**2, "a certificate for 50 variables", "use certify=False")]
