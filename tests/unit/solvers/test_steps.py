@@ -298,3 +298,12 @@ def test_nonnegative_weights_on_a_support_are_a_stationary_point(seed) -> None:
     inside = found.weights > 1e-6
     np.testing.assert_allclose(image[inside], value * found.weights[inside], atol=1e-5 * value)
     assert (image[~inside] <= 1e-5 * value).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_without_polishing_every_start_is_carried_on_until_it_settles(seed) -> None:
+    """Whichever start wins, its vector is the leading eigenvector of its variables."""
+    matrix = np.cov(np.random.default_rng(seed).standard_normal((20, 30)), rowvar=False)
+    result = se.sparse_eigenvector(matrix, 6, polish=None, rtol=1e-13, max_iterations=5000, certify=False)
+    best = np.linalg.eigvalsh(matrix[np.ix_(result.support, result.support)])[-1]
+    assert result.value == pytest.approx(best, rel=1e-8)
