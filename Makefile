@@ -20,7 +20,7 @@ help:
 	@echo "make mutants  small faults put into solvers and certificates: does a test notice? (SAMPLE=400 SEED=0)"
 	@echo "make wheel-test  sdist and wheel from nothing: contents, processors, smoke and tests in clean environments"
 	@echo "make test-oldest, make test-newest  all tests on the oldest and the newest allowed versions"
-	@echo "make lock   choose versions and hashes of the development environment again"
+	@echo "make lock   choose versions and hashes of the development environment again (LOCKS=dev or oldest: one file)"
 	@echo "make audit  known vulnerabilities of the locked packages"
 	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, build/bench.html"
 	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
@@ -119,7 +119,7 @@ $(LOCK_TOOLS)/.ready:
 	touch $@
 
 lock: $(LOCK_TOOLS)/.ready
-	$(LOCK_TOOLS)/bin/python tools/lock.py
+	$(LOCK_TOOLS)/bin/python tools/lock.py $(LOCKS)
 
 audit: $(LOCK_TOOLS)/.ready
 	$(LOCK_TOOLS)/bin/python tools/audit.py
