@@ -1,8 +1,9 @@
 """The C++ core under the address, undefined-behaviour and thread sanitizers: `make sanitize`.
 
-First the sanitizers themselves are tried on a program that is broken on purpose. Then the thread pool runs under the
-thread sanitizer, and the extension, built anew with the other two, under its tests and under the fuzzer of the readers.
-Everything is built under build/sanitize; what the tests need is taken from the environment this runs in. Linux, gcc.
+First the sanitizers themselves are tried on a program that is broken on purpose. Then the thread pool and all kernels
+that use it run under the thread sanitizer, and the extension, built anew with the other two, under its tests and under
+the fuzzers of readers and certificates. Everything is built under build/sanitize; what the tests need is taken from
+the environment this runs in. Linux, gcc.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ COMPILER = os.environ.get("CXX", "g++")
 TESTS = ("tests/unit/kernels", "tests/unit/test_kernels.py", "tests/unit/graphs/test_graph_files.py",
          "tests/unit/operators/test_screening.py", "tests/unit/certificates/test_bounds.py",
          "tests/unit/inputs/test_hostile_arrays.py", "tests/property/test_graph_properties.py")  # fmt: skip
+THREADED = ("dense", "sparse", "selection", "screening", "bounds", "graph_order", "graph_search")
 FLAGS = {
     "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
     "thread": ["-fsanitize=thread"],
@@ -73,15 +75,17 @@ def check_sanitizers() -> str:
     return f"self-check: {len(BROKEN)} mistakes made on purpose, {len(BROKEN)} reported"
 
 
-def check_pool() -> str:
-    """The pool under the thread sanitizer."""
-    sources = [ROOT / "fuzzing" / "cpp" / "pool_stress.cpp", SOURCES / "thread_pool.cpp"]
-    program = _program("pool", "thread", sources)
-    return _run(
-        [str(program)],
-        "the thread pool under the thread sanitizer",
-        env=os.environ | {"TSAN_OPTIONS": "halt_on_error=1"},
-    ).strip()
+def check_races() -> list[str]:
+    """The pool, and every kernel that uses it, under the thread sanitizer."""
+    pool, kernels = [SOURCES / "thread_pool.cpp"], [SOURCES / f"{name}.cpp" for name in THREADED]
+    programs = [
+        _program(name, "thread", [ROOT / "fuzzing" / "cpp" / f"{name}.cpp", *pool, *more])
+        for name, more in (("pool_stress", []), ("kernel_races", kernels))
+    ]
+    stop = os.environ | {"TSAN_OPTIONS": "halt_on_error=1"}
+    return [
+        _run([str(program)], f"{program.name} under the thread sanitizer", env=stop).strip() for program in programs
+    ]
 
 
 def build_extension() -> Path:
@@ -131,24 +135,25 @@ def check_extension(python: Path, minutes: float, seed: int) -> list[str]:
     loaded = _run([str(python), "-c", code], "loading the extension", env=environment)
     if not loaded.startswith("compiled") or str(BUILD) not in loaded:
         raise Failed(f"the extension that was loaded is not the sanitized one: {loaded}")
-    tests = [test for test in TESTS if (ROOT / test).exists()]
-    told = _run([str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests], "the tests", env=environment)
+    told = _run([str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS], "the tests", env=environment)
     counted = re.findall(r"\d+ passed.*", told)
-    fuzzed = _run([str(python), "-m", "fuzzing", "readers", "--minutes", str(minutes), "--seed", str(seed)],
-                  "the fuzzer", env=environment)  # fmt: skip
-    return [f"tests: {counted[-1] if counted else told[-200:]}", fuzzed.strip().splitlines()[-1]]
+    lines = [f"tests: {counted[-1] if counted else told[-200:]}"]
+    for part in ("readers", "certificates"):
+        command = [str(python), "-m", "fuzzing", part, "--minutes", str(minutes), "--seed", str(seed)]
+        lines.append(_run(command, f"the fuzzer of {part}", env=environment).strip().splitlines()[-1])
+    return lines
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m fuzzing sanitize", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0, help="of fuzzing")
+    parser.add_argument("--minutes", type=float, default=1.0, help="of each fuzzer")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     began = time.monotonic()
     BUILD.mkdir(parents=True, exist_ok=True)
     try:
         print(check_sanitizers(), flush=True)
-        print(check_pool(), flush=True)
+        print(*check_races(), sep="\n", flush=True)
         for line in check_extension(build_extension(), options.minutes, options.seed):
             print(line, flush=True)
     except Failed as failure:

@@ -65,6 +65,11 @@ def sparse_products() -> Work:
     return lambda: kernels.sparse_row_dots(starts, columns, values, vector)
 
 
+def sparse_layout() -> Work:
+    data = sp.random(20_000, 200_000, 0.005, format="csr", rng=np.random.default_rng(0))
+    return lambda: kernels.sparse_transpose(data.indptr, data.indices, data.data, data.shape[1])
+
+
 def screening_codes() -> Work:
     rows = _zeros(300_000, 1000)
     return lambda: kernels.shadow_codes(rows)
@@ -224,6 +229,7 @@ KERNELS: dict[str, Callable[[], Work]] = {
     "whole dense step": dense_step,
     "combining sparse rows": sparse_rows,
     "sparse products": sparse_products,
+    "sparse change of layout": sparse_layout,
     "screening codes": screening_codes,
     "screening step": screening_step,
     "row bounds": row_bounds,

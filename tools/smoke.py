@@ -97,6 +97,7 @@ def kernel_answers() -> Iterator[Any]:
             yield kernels.running_bounds(lower, upper, 1.0, 2.0, 0.5, 0.8, 1e-9)
             sparse = sp.csr_array(np.where(np.abs(rows) > 0.7, rows, 0))
             parts = sparse.indptr, sparse.indices, sparse.data
+            yield kernels.sparse_transpose(*parts, width)
             yield kernels.sparse_row_dots(*parts, vector), kernels.sparse_combine_rows(*parts, few, weights, width)
     block = rng.integers(-4000, 4000, (90, 300)) / 4096
     own = rng.permutation(300)[:90].astype(np.int64)

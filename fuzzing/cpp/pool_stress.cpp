@@ -5,23 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "no_interpreter.hpp"
 #include "thread_pool.hpp"
-
-#if __has_include("interrupts.hpp")
-// Check points without an interpreter: a worker looks at the flag of its job, as in the extension.
-#include "interrupts.hpp"
-
-namespace sparseigen {
-namespace {
-thread_local const std::atomic<bool>* flag = nullptr;
-}
-void check_point() {
-    if (flag != nullptr && flag->load(std::memory_order_relaxed)) throw JobStopped();
-}
-ObeyFlag::ObeyFlag(const std::atomic<bool>& job_failed) { flag = &job_failed; }
-ObeyFlag::~ObeyFlag() { flag = nullptr; }
-}  // namespace sparseigen
-#endif
 
 using sparseigen::parallel_for;
 

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-// musl's loader cannot choose between versions of a function, so a C library by that name is asked for as well.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+// musl's loader cannot choose between versions of a function, so a C library by that name is asked for as well; nor can
+// the thread sanitizer, which is not ready when the loader chooses.
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
+    !defined(__SANITIZE_THREAD__)
 // One binary, three versions of each hot loop; the loader picks the widest the machine has.
 #define SPARSEIGEN_DISPATCH __attribute__((target_clones("avx512f", "avx2", "default")))
 // Products of 16-bit integers are 512 bits wide only from avx512bw on.
@@ -44,6 +46,11 @@ void sparse_combine_rows(const Index* row_starts, const Column* columns, const V
 template <class Value, class Index, class Column>
 void sparse_row_dots(const Index* row_starts, const Column* columns, const Value* values, std::size_t n_rows,
                      const Value* vector, Value* out);
+
+// The same matrix by columns, or back: rows ascend within every column. Throws when a column is outside.
+template <class Value, class Index>
+void sparse_transpose(const Index* row_starts, const Index* columns, const Value* values, std::size_t n_rows,
+                      std::size_t width, Index* out_starts, Index* out_rows, Value* out_values);
 
 // The indices of the `count` largest magnitudes, ascending; equal magnitudes go to the lowest index. With
 // nonnegative only positive entries count as large (the others as zero). Returns how many were written (== count).

@@ -74,6 +74,17 @@ void bind_sparse(nb::module_& m) {
 
 template <class T, class I>
 void bind_sparse_columns(nb::module_& m) {
+    m.def("sparse_transpose", [](Vector<I> row_starts, Vector<I> columns, Vector<T> values, Output<I> starts,
+                                 Output<I> rows, Output<T> out) {
+        expect(columns.shape(0) == values.shape(0) && starts.shape(0) >= 1, "lengths do not match");
+        expect_starts(row_starts, values.shape(0));
+        const std::size_t n_rows = row_starts.shape(0) - 1;
+        const std::size_t stored = static_cast<std::size_t>(row_starts.data()[n_rows] - row_starts.data()[0]);
+        expect(rows.shape(0) == stored && out.shape(0) == stored, "lengths do not match");
+        const KernelScope kernel;
+        sparse_transpose<T, I>(row_starts.data(), columns.data(), values.data(), n_rows, starts.shape(0) - 1,
+                               starts.data(), rows.data(), out.data());
+    }, nb::arg(), nb::arg(), nb::arg(), as_is(), as_is(), as_is());
     bind_sparse<T, I, I>(m);
     bind_sparse<T, I, std::uint16_t>(m);
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "dense_loops.hpp"
@@ -83,6 +84,47 @@ void sparse_row_dots(const Index* row_starts, const Column* columns, const Value
     });
 }
 
+template <class Value, class Index>
+void sparse_transpose(const Index* row_starts, const Index* columns, const Value* values, std::size_t n_rows,
+                      std::size_t width, Index* out_starts, Index* out_rows, Value* out_values) {
+    const std::size_t begin = static_cast<std::size_t>(row_starts[0]);
+    const std::size_t end = static_cast<std::size_t>(row_starts[n_rows]);
+    std::vector<Index> counts(width, 0);
+    in_checked_blocks(begin, end, 1, 1, [&](std::size_t from, std::size_t to) {
+        for (std::size_t e = from; e < to; ++e) {
+            if (columns[e] < 0 || static_cast<std::size_t>(columns[e]) >= width)
+                throw std::invalid_argument("column index out of range");
+            ++counts[columns[e]];
+        }
+    });
+    out_starts[0] = 0;
+    for (std::size_t j = 0; j < width; ++j) out_starts[j + 1] = out_starts[j] + counts[j];
+    std::vector<Index> next(out_starts, out_starts + width);
+    // Every part reads all entries and writes those of its own columns, few enough that the lines it writes to stay in
+    // the cache. Where an entry goes depends on the entries before it alone, so parts and threads change nothing.
+    const std::size_t parts = std::min<std::size_t>(16, 1 + (end - begin) / (1 << 18));
+    const auto first_column = [&](std::size_t part) {
+        const Index entries = static_cast<Index>((end - begin) / parts * part);
+        const Index* found = std::lower_bound(out_starts, out_starts + width, entries);
+        return part == parts ? width : static_cast<std::size_t>(found - out_starts);
+    };
+    parallel_for(parts, 4.0 * static_cast<double>(end - begin), 1, [&](std::size_t from, std::size_t to) {
+        for (std::size_t part = from; part < to; ++part) {
+            const std::size_t low = first_column(part), columns_here = first_column(part + 1) - low;
+            CheckedLoop checked;
+            for (std::size_t i = 0; i < n_rows; ++i) {
+                for (Index e = row_starts[i]; e < row_starts[i + 1]; ++e) {
+                    const std::size_t j = static_cast<std::size_t>(columns[e]);
+                    if (j - low >= columns_here) continue;  // below low it wraps around to a huge number
+                    out_rows[next[j]] = static_cast<Index>(i);
+                    out_values[next[j]++] = values[e];
+                }
+                checked.add(static_cast<std::size_t>(row_starts[i + 1] - row_starts[i]));
+            }
+        }
+    });
+}
+
 #define SPARSEIGEN_INSTANTIATE_COLUMNS(Value, Index, Column)                                                          \
     template void sparse_combine_rows<Value, Index, Column>(const Index*, const Column*, const Value*,               \
                                                             const std::int64_t*, std::size_t, const Value*, Value*,  \
@@ -91,7 +133,9 @@ void sparse_row_dots(const Index* row_starts, const Column* columns, const Value
                                                         const Value*, Value*);
 #define SPARSEIGEN_INSTANTIATE(Value, Index)            \
     SPARSEIGEN_INSTANTIATE_COLUMNS(Value, Index, Index) \
-    SPARSEIGEN_INSTANTIATE_COLUMNS(Value, Index, std::uint16_t)
+    SPARSEIGEN_INSTANTIATE_COLUMNS(Value, Index, std::uint16_t) \
+    template void sparse_transpose<Value, Index>(const Index*, const Index*, const Value*, std::size_t, std::size_t, \
+                                                 Index*, Index*, Value*);
 SPARSEIGEN_INSTANTIATE(double, std::int32_t)
 SPARSEIGEN_INSTANTIATE(double, std::int64_t)
 SPARSEIGEN_INSTANTIATE(float, std::int32_t)

@@ -65,6 +65,26 @@ def test_sparse_products(dtype: type, index: type, rng: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("shape", [(60, 45), (1, 7), (7, 1), (4000, 900), (300, 9000)])
+def test_sparse_transpose(shape: tuple[int, int], index: type, dtype: type, rng: np.random.Generator) -> None:
+    matrix = sp.csr_array(sp.random(*shape, density=0.2, dtype=dtype, random_state=rng))
+    matrix.indices[:3] = matrix.indices[:3][::-1]  # columns need not ascend
+    starts, columns = matrix.indptr.astype(index), matrix.indices.astype(index)
+    expected = matrix.tocsc()
+    for module in (compiled, numpy_reference):
+        found = module.sparse_transpose(starts, columns, matrix.data, shape[1])
+        assert [part.dtype for part in found] == [index, index, dtype]
+        for part, other in zip(found, (expected.indptr, expected.indices, expected.data), strict=True):
+            np.testing.assert_array_equal(part, other)
+        # Some of the rows alone: the starts do not begin at zero.
+        first, last = shape[0] // 3, shape[0] - shape[0] // 3
+        found = module.sparse_transpose(starts[first : last + 1], columns, matrix.data, shape[1])
+        np.testing.assert_array_equal(found[2], matrix[first:last].tocsc().data)
+        np.testing.assert_array_equal(found[1], matrix[first:last].tocsc().indices)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("size", [1, 2, 50, 5000, 20000])
 def test_largest_magnitudes(size: int, nonnegative: bool, dtype: type, rng: np.random.Generator) -> None:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         shadow_codes,
         sparse_combine_rows,
         sparse_row_dots,
+        sparse_transpose,
         stream_sum,
         thread_count,
     )
@@ -58,6 +59,7 @@ else:
     power_step = active.power_step
     sparse_combine_rows = active.sparse_combine_rows
     sparse_row_dots = active.sparse_row_dots
+    sparse_transpose = active.sparse_transpose
     largest_magnitudes = active.largest_magnitudes
     shadow_codes = active.shadow_codes
     shadow_bounds = active.shadow_bounds
@@ -84,6 +86,7 @@ __all__ = [
     "shadow_codes",
     "sparse_combine_rows",
     "sparse_row_dots",
+    "sparse_transpose",
     "stream_sum",
     "thread_count",
 ]

@@ -32,6 +32,15 @@ def sparse_row_dots(
     out: NDArray[Any],
     /,
 ) -> None: ...
+def sparse_transpose(
+    row_starts: NDArray[Any],
+    columns: NDArray[Any],
+    values: NDArray[Any],
+    starts: NDArray[Any],
+    rows: NDArray[Any],
+    out: NDArray[Any],
+    /,
+) -> None: ...
 def largest_magnitudes(values: NDArray[Any], nonnegative: bool, out: NDArray[Any], /) -> None: ...
 def stream_sum(values: NDArray[Any], /) -> float: ...
 def top_row_sums(

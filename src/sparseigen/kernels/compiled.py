@@ -59,6 +59,17 @@ def sparse_row_dots(row_starts: NDArray[Any], columns: NDArray[Any], values: Vec
     return out
 
 
+def sparse_transpose(
+    row_starts: NDArray[Any], columns: NDArray[Any], values: Vector, width: int
+) -> tuple[NDArray[Any], NDArray[Any], Vector]:
+    """A matrix in compressed rows by columns: starts, row numbers and values."""
+    kept = int(row_starts[-1] - row_starts[0])
+    starts, rows = np.empty(width + 1, dtype=row_starts.dtype), np.empty(kept, dtype=row_starts.dtype)
+    out = np.empty(kept, dtype=values.dtype)
+    _compiled.sparse_transpose(row_starts, columns, values, starts, rows, out)
+    return starts, rows, out
+
+
 def largest_magnitudes(values: Vector, count: int, *, nonnegative: bool = False) -> Indices:
     """Indices of the ``count`` largest magnitudes, ascending; ties go to the lowest index."""
     out = np.empty(min(count, values.size), dtype=np.int64)

@@ -68,6 +68,18 @@ def sparse_row_dots(row_starts: NDArray[Any], columns: NDArray[Any], values: Vec
     return np.bincount(row_of_entry, weights=values * vector[columns], minlength=n_rows).astype(values.dtype)
 
 
+def sparse_transpose(
+    row_starts: NDArray[Any], columns: NDArray[Any], values: Vector, width: int
+) -> tuple[NDArray[Any], NDArray[Any], Vector]:
+    """A matrix in compressed rows by columns: starts, row numbers (ascending in each column) and values."""
+    entries = slice(int(row_starts[0]), int(row_starts[-1]))
+    columns, values = columns[entries], values[entries]
+    order = np.argsort(columns, kind="stable")
+    rows = np.repeat(np.arange(len(row_starts) - 1, dtype=row_starts.dtype), np.diff(row_starts))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(columns, minlength=width))]).astype(row_starts.dtype)
+    return starts, rows[order], values[order]
+
+
 def largest_magnitudes(values: Vector, count: int, *, nonnegative: bool = False) -> Indices:
     """Indices of the ``count`` largest magnitudes, ascending; ties go to the lowest index.
 

@@ -112,6 +112,14 @@ def test_bindings_refuse_what_would_walk_out_of_memory() -> None:
         compiled.sparse_combine_rows(starts, columns, values, rows, weights, out)
     with pytest.raises(ValueError, match="lengths"):
         compiled.sparse_combine_rows(starts[:0], columns, values, rows, weights, out)
+    halves = np.zeros(3, dtype=np.int64), np.zeros(2, dtype=np.int64), np.zeros(2)
+    with pytest.raises(ValueError, match="row starts"):
+        compiled.sparse_transpose(starts, columns, values, *halves)
+    with pytest.raises(ValueError, match="lengths"):
+        compiled.sparse_transpose(np.array([0, 1, 1]), columns, values, *halves)
+    for outside in (-1, 2, 10**9):
+        with pytest.raises(ValueError, match="column index"):
+            compiled.sparse_transpose(np.array([0, 1, 2]), np.array([0, outside]), values, *halves)
     with pytest.raises(ValueError, match="row index"):
         compiled.combine_rows(np.eye(2), np.array([5]), weights, out)
     for bad in ([0, 9, 2], [0, -5, 2], [1, 1, 2]):
