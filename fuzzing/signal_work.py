@@ -66,7 +66,7 @@ def sparse_products() -> Work:
 
 
 def sparse_layout() -> Work:
-    data = sp.random(20_000, 200_000, 0.005, format="csr", rng=np.random.default_rng(0))
+    data = sp.random(20_000, 200_000, 0.005, format="csr", random_state=np.random.default_rng(0))
     return lambda: kernels.sparse_transpose(data.indptr, data.indices, data.data, data.shape[1])
 
 
