@@ -26,7 +26,7 @@ help:
 	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
 	@echo "make bench-micro  small calls timed by pytest-benchmark, compared with the last time"
 	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
-	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers, with its tests and fuzzer"
+	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers: tests and fuzzers"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
@@ -173,7 +173,6 @@ bench-scale: $(VENV)/.ready
 # Violations are saved in build/fuzz, each with the command that replays it; SEED= gives other cases.
 MINUTES ?= 10
 READER_MINUTES ?= 2
-SEED ?= 0
 fuzz: $(VENV)/.ready
 	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
 	$(BIN)/python -m fuzzing readers --minutes $(READER_MINUTES) --seed $(SEED)

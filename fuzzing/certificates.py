@@ -22,10 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fuzzing.elsewhere import missing
+
 FOLDER = Path("build/fuzz")
 REPORT_EVERY = 2.0
-GRAPHS, MATRICES = 0.12, 0.5
-"""Shares of the instances; the rest are data."""
+GRAPHS, MATRICES, ELSEWHERE = 0.12, 0.5, 0.04
+"""Shares of the instances, the last for data on a device or a cluster; the rest are data in memory and in files."""
 
 
 class Finding(NamedTuple):
@@ -44,6 +46,8 @@ def main(arguments: list[str]) -> int:
     if options.replay is not None:
         return _replayed(options.replay)
     FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in missing():
+        print(f"{name}: NOT in this run, its package is not installed", flush=True)
     tally, violations, seconds = _many(options)
     _print_report(tally, violations, seconds, options)
     return 1 if violations else 0
@@ -64,7 +68,7 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 
 def findings(seed: int, index: int) -> tuple[list[Finding], dict[str, np.ndarray]]:
     """Every certificate of one instance, and the arrays it was made from."""
-    from fuzzing import carriers, families, graphs
+    from fuzzing import carriers, elsewhere, families, graphs
 
     rng = np.random.default_rng([seed, index])
     kind = rng.random()
@@ -72,6 +76,10 @@ def findings(seed: int, index: int) -> tuple[list[Finding], dict[str, np.ndarray
         return graph_findings(rng, str(rng.choice(list(graphs.WEIGHTS))))
     if kind < GRAPHS + MATRICES:
         family, carrier = rng.choice(list(families.MATRICES)), rng.choice(list(carriers.MATRIX_CARRIERS))
+    elif kind > 1.0 - ELSEWHERE:
+        family, carrier = rng.choice(list(families.DATA)), rng.choice(list(elsewhere.CARRIERS))
+        if carrier in elsewhere.missing():
+            return [], {}
     else:
         family, carrier = rng.choice(list(families.DATA)), rng.choice(list(carriers.DATA_CARRIERS))
     return matrix_findings(rng, str(family), str(carrier))
@@ -106,7 +114,7 @@ def graph_findings(rng: np.random.Generator, family: str) -> tuple[list[Finding]
 
 def matrix_findings(rng: np.random.Generator, family: str, carrier: str) -> tuple[list[Finding], dict[str, np.ndarray]]:
     """Every certificate of one matrix or one set of data, carried by one operator."""
-    from fuzzing import carriers, families
+    from fuzzing import carriers, elsewhere, families
 
     size = int(rng.integers(1, families.LARGEST_SIZE + 1))
     data = family in families.DATA
@@ -118,7 +126,9 @@ def matrix_findings(rng: np.random.Generator, family: str, carrier: str) -> tupl
     with warnings.catch_warnings():
         _strict_warnings()
         try:
-            carried = (carriers.DATA_CARRIERS if data else carriers.MATRIX_CARRIERS)[carrier](rng, values)
+            carried = (carriers.DATA_CARRIERS | elsewhere.CARRIERS if data else carriers.MATRIX_CARRIERS)[carrier](
+                rng, values
+            )
         except Exception as error:
             return [_of_error(error, family, label, "input", None, values)], {"values": values}
         try:

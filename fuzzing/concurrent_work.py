@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import sparseigen as se
+from fuzzing.forked import exit_code, in_child
 from sparseigen import kernels
 
 THREADS = 32
@@ -120,27 +121,9 @@ def thread_count_changes() -> None:
         kernels.set_thread_count(0)
 
 
-def _in_child(work: Callable[[], None]) -> int:
-    """The process id of a forked child that does the work and ends with its success."""
-    child = os.fork()
-    if child:
-        return child
-    status = 1
-    try:
-        work()
-        status = 0
-    except BaseException:
-        import traceback
-
-        traceback.print_exc()
-    finally:
-        os._exit(status)
-
-
 def _await(children: list[int]) -> None:
     for child in children:
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0, f"a forked child ended with {status}"
+        assert (status := exit_code(child)) == 0, f"a forked child ended with {status}"
 
 
 def _solve_three() -> None:
@@ -149,7 +132,7 @@ def _solve_three() -> None:
 
 def fork_after_use() -> None:
     solve(0)
-    children = [_in_child(_solve_three) for _ in range(2)]
+    children = [in_child(_solve_three) for _ in range(2)]
     _solve_three()
     _await(children)
 
@@ -158,7 +141,7 @@ def fork_while_threads_solve() -> None:
     with ThreadPoolExecutor(4) as pool:
         futures = [pool.submit(solve, number) for number in _numbers(8)]
         time.sleep(0.01)
-        children = [_in_child(_solve_three) for _ in range(2)]
+        children = [in_child(_solve_three) for _ in range(2)]
         check(_numbers(8), [future.result() for future in futures])
     _await(children)
 
@@ -171,7 +154,7 @@ def _threads_in_child() -> None:
 
 def threads_inside_a_fork() -> None:
     solve(0)
-    _await([_in_child(_threads_in_child)])
+    _await([in_child(_threads_in_child)])
 
 
 def multiprocessing_fork() -> None:

@@ -99,6 +99,18 @@ class Truth:
         ]
         return Truth(numbers, [own * added] * self.size)
 
+    def projected(self, taken: np.ndarray, against: np.ndarray) -> Truth:
+        """P'AP with P = I - X W' for arrays of floats, shape (size, components)."""
+        if any(weight != self.weights[0] for weight in self.weights):
+            raise ValueError("a projection is only known for matrices with one denominator")
+        (x, below), (w, under) = whole_numbers(taken), whole_numbers(against)
+        one, places = below * under, range(self.size)
+        p = [[one * (i == j) - sum(map(int.__mul__, x[i], w[j])) for j in places] for i in places]
+        by_column = list(zip(*p, strict=True))
+        halves = [[sum(map(int.__mul__, line, column)) for column in by_column] for line in self.numbers]
+        numbers = [[sum(map(int.__mul__, column, half)) for half in zip(*halves, strict=True)] for column in by_column]
+        return Truth(numbers, [self.weights[0] * one * one] * self.size)
+
     def shifted(self, shift: float) -> Truth:
         """A + shift I."""
         return self.updated(np.eye(self.size), shift * np.eye(self.size))

@@ -167,3 +167,17 @@ def test_a_row_bound_that_would_take_too_long_is_not_offered(wide: np.ndarray, m
     certificate = sparse_eigenvector(operator, 20, start="max-variance", polish="solve").certificate
     assert certificate is not None
     assert certificate.method in {"closed-form dual", "trace"}
+
+
+@pytest.mark.parametrize("magnitude", [1e-152, 1e152])
+def test_bounds_hold_at_the_ends_of_the_range(magnitude: float) -> None:
+    """Squares of such data leave float64: a scale of the dual points once overflowed (or would have become zero)."""
+    import torch
+
+    values = np.random.default_rng(1).standard_normal((6, 5))
+    expected = cardinality_path(covariance(values), range(1, 6))
+    found = cardinality_path(covariance(torch.tensor(values * magnitude)), range(1, 6))
+    for result, ordinary in zip(found, expected, strict=True):
+        assert result.certificate is not None
+        assert result.certificate.upper_bound / magnitude / magnitude >= ordinary.value * (1.0 - 1e-12)
+        assert result.value / magnitude / magnitude == pytest.approx(ordinary.value, rel=1e-10)

@@ -41,6 +41,12 @@ def test_rules_that_need_more(path: se.SparsePath) -> None:
         path.suggest("share", share=1.0)
     with pytest.raises(errors.OptionError, match="rule='held-out' needs held_out, the covariance of other data"):
         path.suggest("held-out")
+    data = np.ones((9, len(MATRIX)))
+    for wrong in (data, MATRIX[:-1, :-1], as_operator(MATRIX[:-1, :-1]), MATRIX[0]):
+        with pytest.raises(errors.ShapeError, match=r"must be the covariance of the same .* held_out=covariance"):
+            path.suggest("held-out", held_out=wrong)
+    with pytest.raises(errors.NonFiniteError, match="held_out has entries that are not finite"):
+        path.suggest("held-out", held_out=np.full_like(MATRIX, np.nan))
     assert path.suggest("held-out", held_out=MATRIX) == path.suggest("held-out", held_out=as_operator(MATRIX)) == 4
     short = se.cardinality_path(MATRIX, [2, 3], certify=False)
     assert short.suggest("elbow") == 2  # two points have no elbow: the first

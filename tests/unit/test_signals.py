@@ -189,7 +189,7 @@ def test_two_threads_of_a_forked_child_share_the_pool() -> None:
 
     if not hasattr(os, "fork"):
         pytest.skip("no fork here")
-    from tests.unit.forked import forked
+    from fuzzing.forked import exit_code, in_child
 
     matrix = np.random.default_rng(0).standard_normal((2000, 400))
     vector = np.ones(400)
@@ -200,4 +200,4 @@ def test_two_threads_of_a_forked_child_share_the_pool() -> None:
             for found in pool.map(lambda _: kernels.row_dots(matrix, vector), range(200)):
                 assert np.array_equal(found, right)
 
-    assert forked(work) == 0
+    assert exit_code(in_child(work)) == 0

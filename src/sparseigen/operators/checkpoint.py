@@ -28,7 +28,7 @@ from sparseigen.inputs.npy_format import read_array
 from sparseigen.inputs.writing import whole_file, writing
 from sparseigen.operators.passes import Moments
 
-FORMAT = "sparseigen checkpoint 1"
+FORMAT = "sparseigen checkpoint 2"
 PARTIAL_SECONDS = 20.0
 """A pass that takes longer than this is saved in between, this often."""
 

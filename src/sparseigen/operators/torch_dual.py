@@ -26,15 +26,22 @@ TINY = 1e-290
 UNDERFLOW = 1e-140
 """Added to every remainder: more than squares of numbers too small for float64 can add up to."""
 POWER_STEPS = 24
+LARGEST_EXPONENT = 500
+"""Data beyond 2^500, or below 2^-500, have squares that leave float64: other bounds, which scale them first, hold."""
 
 
 def closed_form_duals(
     data: TorchData, vectors: list[tuple[Indices, Vector]], cardinalities: list[int], trials: int
 ) -> list[DualParts] | None:
-    """For each answer the points of the best of ``trials`` penalties; None where the Gram matrix would be too large."""
+    """For each answer the points of the best of ``trials`` penalties.
+
+    None where the Gram matrix would be too large, or its numbers would leave the range of float64.
+    """
     if data.n_samples > LARGEST_MATERIALISED:
         return None
     maker = _Maker(data)
+    if abs(maker.exponent) > LARGEST_EXPONENT:
+        return None
     found = [
         maker.best(maker.direction(*vector), cardinality, trials)
         for vector, cardinality in zip(vectors, cardinalities, strict=True)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import OptionError, one_of
+from sparseigen.errors import NonFiniteError, OptionError, ShapeError, one_of
 from sparseigen.results.eigenvector import SparseEigResult
 from sparseigen.results.figures import bounded_curve
 from sparseigen.results.optional import load_optional
@@ -198,14 +198,22 @@ def _by_held_out(path: SparsePath, share: float, held_out: Any) -> int:
 
 def held_out_variances(path: SparsePath, held_out: Any) -> Vector:
     """The value x'Ax of every point of the path under another covariance (an array or an operator)."""
-    values = np.empty(len(path))
+    size, values = len(path.results[0].vector), np.empty(len(path))
+    is_operator = hasattr(held_out, "submatrix")
+    shape = (held_out.size, held_out.size) if is_operator else np.shape(held_out)
+    if shape != (size, size):
+        message = (
+            f"held_out has shape {' x '.join(map(str, shape))}; it must be the covariance of the same {size} variables "
+            f"({size} x {size}). From data of {size} columns: held_out=covariance(X_new)."
+        )
+        raise ShapeError(message)
     for i, result in enumerate(path):
         support = result.support
-        if hasattr(held_out, "submatrix"):
-            block = held_out.submatrix(support)
-        else:
-            block = np.asarray(held_out, dtype=np.float64)[np.ix_(support, support)]
-        values[i] = result.vector[support] @ block @ result.vector[support]
+        block = held_out.submatrix(support) if is_operator else np.asarray(held_out)[np.ix_(support, support)]
+        values[i] = result.vector[support] @ block.astype(np.float64) @ result.vector[support]
+    if not np.isfinite(values).all():
+        msg = "held_out has entries that are not finite; remove or replace them."
+        raise NonFiniteError(msg)
     return values
 
 

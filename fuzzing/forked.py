@@ -8,13 +8,13 @@ import warnings
 from collections.abc import Callable
 
 
-def forked(work: Callable[[], None]) -> int:
-    """The exit status of a forked child that does the work: 0 if nothing was raised."""
+def in_child(work: Callable[[], None]) -> int:
+    """The process id of a forked child that does the work and ends with its success."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # from 3.12 on a fork with threads is warned of
         child = os.fork()
     if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return child
     status = 1
     try:
         work()
@@ -23,3 +23,8 @@ def forked(work: Callable[[], None]) -> int:
         traceback.print_exc()
     finally:
         os._exit(status)
+
+
+def exit_code(child: int) -> int:
+    """Waits for a child: 0 if nothing was raised in it."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
