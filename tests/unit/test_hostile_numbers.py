@@ -238,3 +238,11 @@ def test_integers_beyond_the_floats_are_rounded_up():
     weights[2, 3] = weights[3, 2] = 2**60 - 1
     _, low, high = bracket_of(weights, 2)
     assert low <= 2**60 + 1 <= high
+
+
+@pytest.mark.parametrize("size", [5, 6, 7])
+def test_weights_near_the_smallest_number_are_divided_without_a_warning(size):
+    weights = np.triu(np.full((size, size), 3e-310), 1)
+    weights[0, 1] = 3.1e-310
+    _, low, high = bracket_of(weights + weights.T, 2)
+    assert low <= Fraction(3.1e-310) <= high

@@ -231,7 +231,9 @@ def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
         wide = values.astype(object if values.dtype == np.uint64 else np.int64)
         whole = -(-wide // int(unit.unit)) if unit.unit >= 1.0 else wide * int(1.0 / unit.unit)
         return np.asarray(whole, dtype=np.int64)
-    return np.ceil(values.astype(np.float64) / unit.unit).astype(np.int64)
+    # The quotients stay below 2^ROOM. NumPy before 2 also divides the unused lanes, 1 / unit, and warns of those.
+    with np.errstate(over="ignore"):
+        return np.ceil(values.astype(np.float64) / unit.unit).astype(np.int64)
 
 
 def _halvings(values: NDArray[Any]) -> int | None:
