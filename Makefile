@@ -17,7 +17,7 @@ help:
 	@echo "make docs   the documentation in docs/_build/html: warnings are errors, its examples and all doctests run"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make coverage  branches that the tests reach (with torch); fails under 92 %"
-	@echo "make mutants  small faults put into solvers and certificates: does a test notice? (SAMPLE=400 SEED=0)"
+	@echo "make mutants  small faults put into solvers and certificates: does a test notice? (SAMPLE=250 SEED=0)"
 	@echo "make wheel-test  sdist and wheel from nothing: contents, processors, compilers, Pythons, tests in clean environments"
 	@echo "make test-oldest, make test-newest  all tests on the oldest and the newest allowed versions"
 	@echo "make lock   choose versions and hashes of the development environment again (LOCKS=dev or oldest: one file)"
@@ -102,7 +102,7 @@ coverage: $(VENV)/.ready
 	  --cov --cov-report= tests src/sparseigen
 	$(BIN)/python tools/branches.py --least $(COVERAGE)
 
-SAMPLE ?= 400
+SAMPLE ?= 250
 SEED ?= 0
 mutants: $(VENV)/.ready
 	$(BIN)/python $(PIP_INSTALL) coverage pytest-cov

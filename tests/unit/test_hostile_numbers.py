@@ -11,6 +11,8 @@ import scipy.sparse as sp
 import sparseigen as se
 from fuzzing.truth import Truth
 from sparseigen.errors import NonFiniteError, RangeError, ZeroMatrixError
+from sparseigen.graphs.bounds import UpperBounds
+from sparseigen.graphs.model import IntegerGraph
 from sparseigen.operators import as_operator
 
 
@@ -190,9 +192,9 @@ def test_densities_that_are_no_floats_are_bracketed_and_still_proven():
 
 
 def test_a_gap_of_one_unit_is_not_called_optimal_however_large_the_numbers():
-    bounds = object.__new__(se.graphs.bounds.UpperBounds)
+    bounds = object.__new__(UpperBounds)
     bounds.names, bounds.which, bounds.values = ["pairs"], np.zeros(3, dtype=int), np.array([0, 0, 2**55 + 1])
-    bounds.graph = se.graphs.model.IntegerGraph(None, None, 1.0, True)
+    bounds.graph = IntegerGraph(None, None, 1.0, True)
     assert not bounds.certificate(3, 2**55).optimal
     assert bounds.certificate(3, 2**55 + 1).optimal
 
