@@ -209,6 +209,7 @@ def test_benchmarks_need_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         "run",
         lambda *given, **named: started.append((given, named)) or subprocess.CompletedProcess(given, 0),
     )
+    monkeypatch.setattr(checkout, "__file__", __file__)  # in the source, wherever the package is installed
     monkeypatch.chdir(tmp_path)
     assert run("reproduce", "T4", "T1.spca", "--data", "here", "--fresh").exit_code == 0
     assert run("reproduce", "--list").exit_code == 0
