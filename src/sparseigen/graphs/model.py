@@ -105,8 +105,12 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
     matrix = graph.matrix
     what = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
     check_room(WORK_BYTES_A_VERTEX * matrix.shape[0] + WORK_BYTES_AN_ARC * matrix.nnz, what, "take a part of the graph")
-    numbers, unit, exact = _whole_numbers(matrix.data)
-    rounding = 0.0 if exact else unit  # also after halving and reducing: it is a weight, not a number of units
+    # Sums of repeated edges may have been rounded down: the whole numbers are to be at least what was given.
+    values = np.nextafter(matrix.data + graph.rounding, np.inf) if graph.rounding else matrix.data
+    numbers, unit, exact = _whole_numbers(values)
+    exact = exact and not graph.rounding
+    # Also after halving and reducing: it is a weight, not a number of units.
+    rounding = 0.0 if exact else unit + 4.0 * graph.rounding
     rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), numbers)
     notes: dict[str, Any] = dict(graph.notes) | {"treatment": "symmetric as given"}
     if not graph_kernels.is_symmetric(rows):
