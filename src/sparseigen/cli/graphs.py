@@ -117,7 +117,7 @@ def dks(
 
     Example: sparseigen dks airline.csv -k 30 --vertices cities.csv --report map.html
     """
-    check_output(output)
+    check_output(output, graph, vertices)
     wanted = one_cardinality(k)
     if include is not None and count > 1:
         message = "--include is for a single set; leave out --count."
@@ -250,7 +250,7 @@ def curve(
 
     Example: sparseigen curve airline.csv --k 10:300:10 --report curve.html
     """
-    check_output(output)
+    check_output(output, graph, vertices)
     wanted = cardinalities(k, "k")
     early = None
     with Working(quiet=output.quiet) as working:
