@@ -20,6 +20,7 @@ from sparseigen.errors import (
     one_of,
 )
 from sparseigen.inputs.plain_arrays import plain_array
+from sparseigen.results import SparseEigResult
 
 IntVector = NDArray[np.int64]
 
@@ -190,6 +191,15 @@ def check_start_vector(start: ArrayLike, size: int) -> NDArray[np.float64]:
     vector /= largest
     unit: NDArray[np.float64] = vector / np.linalg.norm(vector)
     return unit
+
+
+def check_result(value: Any, name: str) -> SparseEigResult:
+    """An answer of `sparse_eigenvector` or one of its kind, whole enough to be looked at."""
+    if not isinstance(value, SparseEigResult) or not isinstance(value.vector, np.ndarray):
+        message = f"{name}={value!r} must be a SparseEigResult, got {type(value).__name__}."
+        raise OptionError(message)
+    check_count(value.cardinality, f"{name}.cardinality")
+    return value
 
 
 def check_many(values: Any, name: str, example: str) -> Iterable[Any]:

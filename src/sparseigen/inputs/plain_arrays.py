@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sparseigen.errors import DtypeError, IntegerOverflowError, NonFiniteError, RangeError, ShapeError
 
 LARGEST_EXACT_INTEGER = 2**53
+LARGEST_LOADING = 1e100
+"""Products with larger entries could overflow."""
 
 
 def plain_array(values: Any, what: str) -> NDArray[Any]:
@@ -55,6 +57,22 @@ def real_numbers(values: Any, what: str) -> NDArray[np.float64]:
         message = f"{what} has dtype {array.dtype}; it must hold real numbers (float or int)."
         raise DtypeError(message)
     return array.astype(np.float64)
+
+
+def component_vectors(vectors: Any, size: int) -> NDArray[np.float64]:
+    """The caller's components, one a column."""
+    rows = np.atleast_2d(real_numbers(vectors, "vectors"))
+    if rows.ndim != 2 or rows.shape[1] != size:
+        message = f"vectors has shape {rows.shape}; it must be (n_components, {size}), one component a row."
+        raise ShapeError(message)
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if bad.size:
+        message = f"vectors has NaN or infinite entries, the first in component {bad[0]}; all must be finite."
+        raise NonFiniteError(message)
+    if float(np.abs(rows).max(initial=0.0)) > LARGEST_LOADING:
+        message = f"vectors holds entries beyond {LARGEST_LOADING:g}; scale the components to unit length first."
+        raise RangeError(message)
+    return rows.T.copy()
 
 
 def check_integers(array: NDArray[Any], what: str) -> None:

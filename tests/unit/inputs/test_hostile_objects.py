@@ -283,3 +283,43 @@ def test_arguments_of_the_wrong_shape(table) -> None:
         se.density_curve(nx.karate_club_graph(), 3)
     with pytest.raises(errors.DtypeError, match="Z has dtype"):
         se.SparsePCA(cardinality=2).fit(table).inverse_transform([["a"]])
+
+
+@pytest.mark.parametrize("call", [se.explained_variance, se.refine_components])
+@pytest.mark.parametrize(
+    ("vectors", "error"),
+    [
+        ([[1.0, 2.0], [3.0]], errors.ShapeError),
+        ("x", errors.DtypeError),
+        (None, errors.DtypeError),
+        (np.full((1, 5), np.nan), errors.NonFiniteError),
+        (np.full((1, 5), 1e300), errors.RangeError),
+        (np.ma.masked_array(np.ones((1, 5)), mask=np.eye(5)[:1]), errors.NonFiniteError),
+        (np.ones((2, 4)), errors.ShapeError),
+    ],
+    ids=["ragged", "text", "none", "nan", "huge", "masked", "short"],
+)
+def test_components_that_are_none(call, vectors, error, table) -> None:
+    with pytest.raises(error, match="vectors"):
+        call(table.T @ table, vectors)
+
+
+def test_a_component_without_entries_cannot_be_refined(table) -> None:
+    with pytest.raises(errors.InputError, match="component 1 of vectors is the zero vector"):
+        se.refine_components(table.T @ table, [np.eye(5)[0], np.zeros(5)])
+
+
+@pytest.mark.parametrize("answer", [None, "x", 3, [1.0, 0.0]])
+def test_only_answers_are_verified_and_reported(answer, table) -> None:
+    with pytest.raises(errors.OptionError, match="must be a SparseEigResult"):
+        se.verify(answer, table.T @ table)
+    with pytest.raises(errors.OptionError, match="must be a SparseEigResult"):
+        se.report.component_report([answer])
+    with pytest.raises(errors.OptionError, match="results=3 must be several"):
+        se.report.component_report(3)
+
+
+def test_the_time_of_a_verification_is_a_time(table) -> None:
+    matrix = table.T @ table
+    with pytest.raises(errors.OptionError, match="time_limit"):
+        se.verify(se.sparse_eigenvector(matrix, 2), matrix, time_limit=-1)
