@@ -26,7 +26,6 @@ from sparseigen.inputs.sparse_parts import checked_sparse
 
 LARGEST_EXACT_INTEGER = 2**53
 
-EPSILON = float(np.finfo(np.float64).eps)
 FINEST_SUMMED = 10
 """Repeated weights that are multiples of 2^-FINEST_SUMMED are summed without rounding, where they are not too many."""
 
@@ -51,15 +50,15 @@ class Graph:
         Whether the graph says of itself that it is directed; None when it does not say (edge lists).
     notes : dict
         What happened on the way in: source, duplicates summed.
-    rounding : float
-        How far an entry may be from the exact sum of the repeated edges it stands for.
+    repeated : int
+        An entry is the rounded sum of so many repeated edges, at most; 1: no sum was rounded.
     """
 
     matrix: Any
     labels: Sequence[Any] | None = None
     directed: bool | None = True
     notes: dict[str, Any] = field(default_factory=dict)
-    rounding: float = 0.0
+    repeated: int = 1
 
     @property
     def n_vertices(self) -> int:
@@ -101,7 +100,7 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
     repeated = _most_repeated(matrix, csr)
     if repeated > 1 and csr.dtype == np.float32:
         csr = checked_sparse(matrix.astype(np.float64), "the adjacency matrix").tocsr()
-    rounds = repeated > 1 and not _sums_are_exact(matrix.tocoo().data)
+    rounds = repeated > 1 and not sums_are_exact(matrix.tocoo().data)
     if csr.dtype.kind == "b":
         csr = sp.csr_array((csr.data.astype(np.int8), csr.indices, csr.indptr), shape=csr.shape)
     if not csr.has_canonical_format or not csr.data.all():
@@ -118,8 +117,7 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         if csr.nnz < before:
             notes["duplicate_edges"] = f"{before - csr.nnz} summed"
     _check_weights(csr, labels)
-    rounding = repeated * EPSILON * float(csr.data.max(initial=0.0)) if rounds else 0.0
-    return Graph(csr, labels, directed, notes, rounding)
+    return Graph(csr, labels, directed, notes, repeated if rounds else 1)
 
 
 def _most_repeated(matrix: Any, csr: Any) -> int:
@@ -131,7 +129,7 @@ def _most_repeated(matrix: Any, csr: Any) -> int:
     return int(sp.csr_array(sp.coo_array((ones, (entries.row, entries.col)), shape=matrix.shape)).data.max(initial=1))
 
 
-def _sums_are_exact(weights: NDArray[Any]) -> bool:
+def sums_are_exact(weights: NDArray[Any]) -> bool:
     """Whether every sum of some of these weights is a float: all are multiples of a power of two, and few enough."""
     total = float(weights.sum(dtype=np.float64))
     for halvings in (0, FINEST_SUMMED):
