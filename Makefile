@@ -17,10 +17,10 @@ help:
 	@echo "make docs   the documentation in docs/_build/html: warnings are errors, its examples and all doctests run"
 	@echo "make lint   ruff and mypy (strict)"
 	@echo "make coverage  branches that the tests reach (with torch); fails under 92 %"
-	@echo "make mutants  small faults put into solvers and certificates: does a test notice? (SAMPLE=400 SEED=0)"
-	@echo "make wheel-test  sdist and wheel from nothing: contents, processors, smoke and tests in clean environments"
+	@echo "make mutants  small faults put into solvers and certificates: does a test notice? (SAMPLE=250 SEED=0)"
+	@echo "make wheel-test  sdist and wheel from nothing: contents, processors, compilers, Pythons, tests in clean environments"
 	@echo "make test-oldest, make test-newest  all tests on the oldest and the newest allowed versions"
-	@echo "make lock   choose versions and hashes of the development environment again"
+	@echo "make lock   choose versions and hashes of the development environment again (LOCKS=dev or oldest: one file)"
 	@echo "make audit  known vulnerabilities of the locked packages"
 	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, build/bench.html"
 	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
@@ -102,7 +102,7 @@ coverage: $(VENV)/.ready
 	  --cov --cov-report= tests src/sparseigen
 	$(BIN)/python tools/branches.py --least $(COVERAGE)
 
-SAMPLE ?= 400
+SAMPLE ?= 250
 SEED ?= 0
 mutants: $(VENV)/.ready
 	$(BIN)/python $(PIP_INSTALL) coverage pytest-cov
@@ -110,7 +110,7 @@ mutants: $(VENV)/.ready
 
 # Everything about distribution uses environments of its own, never .venv.
 wheel-test:
-	$(PYTHON) tools/wheel_test.py
+	$(PYTHON) -m tools.wheel_test
 
 LOCK_TOOLS := build/lock-tools
 $(LOCK_TOOLS)/.ready:
@@ -119,7 +119,7 @@ $(LOCK_TOOLS)/.ready:
 	touch $@
 
 lock: $(LOCK_TOOLS)/.ready
-	$(LOCK_TOOLS)/bin/python tools/lock.py
+	$(LOCK_TOOLS)/bin/python tools/lock.py $(LOCKS)
 
 audit: $(LOCK_TOOLS)/.ready
 	$(LOCK_TOOLS)/bin/python tools/audit.py

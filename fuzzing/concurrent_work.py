@@ -38,7 +38,7 @@ def data(number: int) -> Any:
     """Data of one kind; but for the last, large enough that every product is shared between the pool's threads."""
     rng = np.random.default_rng(number)
     if number % 4 == 0:
-        return sp.random(300, 2000, 0.4, format="csr", rng=rng)
+        return sp.random(300, 2000, 0.4, format="csr", random_state=rng)
     shape = (12, 9) if number % 4 == 3 else (120, 2000)
     found = rng.standard_normal(shape, dtype=np.float32 if number % 4 == 1 else np.float64)
     found[:, :5] += rng.standard_normal((shape[0], 1), dtype=found.dtype)
@@ -47,7 +47,7 @@ def data(number: int) -> Any:
 
 @functools.cache
 def graph() -> Any:
-    matrix = sp.random(80, 80, 0.1, format="csr", rng=np.random.default_rng(1))
+    matrix = sp.random(80, 80, 0.1, format="csr", random_state=np.random.default_rng(1))
     matrix.data[:] = 1.0
     return matrix.maximum(matrix.T)
 

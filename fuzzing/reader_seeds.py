@@ -113,10 +113,10 @@ def hdf5(form: str) -> bytes:
 def zarr_store(version: int) -> Files:
     import zarr
 
+    form = {} if zarr.__version__.startswith("2.") else {"zarr_format": version}
+
     def write(path: Path) -> None:
-        array = zarr.create_array(
-            str(path), shape=(ROWS, COLUMNS), chunks=(5, COLUMNS), dtype="f8", zarr_format=version
-        )
+        array = zarr.open(str(path), mode="w", shape=(ROWS, COLUMNS), chunks=(5, COLUMNS), dtype="f8", **form)
         array[:] = numbers()
 
     return _written("x.zarr", write)

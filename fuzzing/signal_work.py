@@ -52,7 +52,7 @@ def dense_step() -> Work:
 
 
 def sparse_rows() -> Work:
-    data = sp.random(2000, 100_000, 0.01, format="csr", rng=np.random.default_rng(0))
+    data = sp.random(2000, 100_000, 0.01, format="csr", random_state=np.random.default_rng(0))
     rows = np.tile(np.arange(2000), 1000)
     starts, columns, weights = data.indptr, data.indices, np.ones(len(rows))
     return lambda: kernels.sparse_combine_rows(starts, columns, data.data, rows, weights, data.shape[1])
@@ -66,7 +66,7 @@ def sparse_products() -> Work:
 
 
 def sparse_layout() -> Work:
-    data = sp.random(20_000, 200_000, 0.005, format="csr", rng=np.random.default_rng(0))
+    data = sp.random(20_000, 200_000, 0.005, format="csr", random_state=np.random.default_rng(0))
     return lambda: kernels.sparse_transpose(data.indptr, data.indices, data.data, data.shape[1])
 
 
@@ -182,7 +182,7 @@ def solve_tall_data() -> Work:
 
 
 def solve_sparse_data() -> Work:
-    data = sp.random(20_000, 100_000, 0.005, format="csr", rng=np.random.default_rng(0))
+    data = sp.random(20_000, 100_000, 0.005, format="csr", random_state=np.random.default_rng(0))
     return lambda: se.sparse_eigenvector(se.covariance(data), 100)
 
 

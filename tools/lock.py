@@ -1,4 +1,4 @@
-"""Choose the versions and hashes of the development environment: ``make lock``.
+"""Choose the versions and hashes of the development environment: ``make lock`` (``LOCKS=oldest``: that file alone).
 
 ``requirements/dev.txt`` holds the newest versions for Python 3.11 and later on every platform, which ``make`` installs
 with ``--require-hashes``. ``requirements/oldest.txt`` holds the oldest that pyproject.toml allows, for Python 3.11 on
@@ -35,8 +35,12 @@ def check(text: str) -> int:
 
 
 def main() -> None:
-    """Write and check every file."""
-    for name, arguments in LOCKS.items():
+    """Write and check every file, or those named."""
+    chosen = sys.argv[1:] or list(LOCKS)
+    if unknown := set(chosen) - set(LOCKS):
+        sys.exit(f"lock: no such file: {', '.join(sorted(unknown))}; there are {' and '.join(LOCKS)}")
+    for name in chosen:
+        arguments = LOCKS[name]
         out = ROOT / "requirements" / f"{name}.txt"
         uv = (str(Path(sys.executable).with_name("uv")), "pip", "compile", *COMMON, *arguments, "--output-file")
         subprocess.run([*uv, str(out)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 import sparseigen as se
 from fuzzing.truth import Truth
 from sparseigen.errors import NonFiniteError, RangeError, ZeroMatrixError
+from sparseigen.graphs.bounds import UpperBounds
+from sparseigen.graphs.model import IntegerGraph
 from sparseigen.operators import as_operator
 
 
@@ -190,9 +192,9 @@ def test_densities_that_are_no_floats_are_bracketed_and_still_proven():
 
 
 def test_a_gap_of_one_unit_is_not_called_optimal_however_large_the_numbers():
-    bounds = object.__new__(se.graphs.bounds.UpperBounds)
+    bounds = object.__new__(UpperBounds)
     bounds.names, bounds.which, bounds.values = ["pairs"], np.zeros(3, dtype=int), np.array([0, 0, 2**55 + 1])
-    bounds.graph = se.graphs.model.IntegerGraph(None, None, 1.0, True)
+    bounds.graph = IntegerGraph(None, None, 1.0, True)
     assert not bounds.certificate(3, 2**55).optimal
     assert bounds.certificate(3, 2**55 + 1).optimal
 
@@ -236,3 +238,11 @@ def test_integers_beyond_the_floats_are_rounded_up():
     weights[2, 3] = weights[3, 2] = 2**60 - 1
     _, low, high = bracket_of(weights, 2)
     assert low <= 2**60 + 1 <= high
+
+
+@pytest.mark.parametrize("size", [5, 6, 7])
+def test_weights_near_the_smallest_number_are_divided_without_a_warning(size):
+    weights = np.triu(np.full((size, size), 3e-310), 1)
+    weights[0, 1] = 3.1e-310
+    _, low, high = bracket_of(weights + weights.T, 2)
+    assert low <= Fraction(3.1e-310) <= high

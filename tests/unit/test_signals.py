@@ -87,7 +87,7 @@ def test_an_interrupted_exchange_leaves_a_whole_set() -> None:
     from sparseigen.kernels import graph
     from sparseigen.kernels.graph import Rows
 
-    matrix = sp.random(20_000, 20_000, 0.001, format="csr", rng=np.random.default_rng(0))
+    matrix = sp.random(20_000, 20_000, 0.001, format="csr", random_state=np.random.default_rng(0))
     matrix = (matrix + matrix.T).tocsr()
     matrix.setdiag(0)
     matrix.eliminate_zeros()
@@ -116,7 +116,7 @@ def test_a_search_interrupted_in_its_first_polish_keeps_its_best_set(monkeypatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Searcher, "finish", interrupted)
-    graph = sp.random(60, 60, 0.2, format="csr", rng=np.random.default_rng(0))
+    graph = sp.random(60, 60, 0.2, format="csr", random_state=np.random.default_rng(0))
     with pytest.raises(se.errors.SolveInterrupted) as stop:
         se.densest_k_subgraph(graph, 5)
     found = stop.value.result
@@ -144,7 +144,7 @@ def test_a_curve_interrupted_in_plain_runs_keeps_what_it_has(start: str, monkeyp
         monkeypatch.setattr(methods, "truncated_power", limited)
     else:
         monkeypatch.setattr(methods.Searcher, "search", limited)
-    graph = sp.random(60, 60, 0.2, format="csr", rng=np.random.default_rng(0))
+    graph = sp.random(60, 60, 0.2, format="csr", random_state=np.random.default_rng(0))
     with pytest.raises(se.errors.SolveInterrupted) as stop:
         se.density_curve(graph, [4, 5, 6], start=start, polish=None if start == "degree" else "swap")
     assert stop.value.result.ks == [4, 5]

@@ -29,10 +29,14 @@ def page(
         "# Faults that the tests notice", "",
         "<!-- Made by `make mutants`; explanations are in tools/mutation/survivors.toml. -->", "",
         f"`make mutants` puts small faults into `solvers` and `certificates`, one at a time (`<` for `<=`, `+` for "
-        f"`-`, `max` for `min`, a constant changed, a condition turned round), and runs the tests that reach it, the "
-        f"fastest first. Of {len(tried)} faults tried (seed {seed}; every module in proportion, two at least) the "
+        f"`-`, `max` for `min`, a constant changed, a condition turned round), and runs the tests that reach it: "
+        f"those of its package and those that compare certificates with enumeration first, then the fastest. "
+        f"Of {len(tried)} faults tried (seed {seed}; every module in proportion, two at least) the "
         f"tests notice {len(tried) - len(survivors)} ({share:.1f} %); {len(survivors) - len(unexplained)} others are "
-        f"explained below, {len(unexplained)} are not explained.", "",
+        f"explained below, {len(unexplained)} are not explained. What came of a fault is kept in "
+        f"`tools/mutation/outcomes.jsonl` with a digest of its function: `make mutants` tries again only what is in "
+        f"functions that have changed since, `make mutants SAMPLE=400` goes on with further faults, and "
+        f"`python -m tools.mutation --fresh` tries everything anew.", "",
         *TABLE,
     ]  # fmt: skip
     for module in dict.fromkeys(fault.module for fault in tried):

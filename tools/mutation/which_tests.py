@@ -19,6 +19,9 @@ TESTS = ("tests/unit/solvers", "tests/unit/certificates", "tests/unit/exact",
          "tests/reference/test_pitprops.py", "tests/reference/test_pitprops_tables.py",
          "tests/reference/test_certificates.py", "tests/reference/test_toy_recovery.py")  # fmt: skip
 
+PROOFS = ("tests/property/", "tests/unit/test_hostile_numbers.py")
+"""Certificates against enumeration: hundreds of tests that merely pass a line must not displace these."""
+
 
 def measure(folder: Path, processes: int) -> None:
     """Run the tests once, with every line attributed to the tests that reach it."""
@@ -32,7 +35,7 @@ def measure(folder: Path, processes: int) -> None:
 
 
 class Reach:
-    """The tests of a line, fastest first."""
+    """The tests of a line: those of its own package and the PROOFS, then all others; both fastest first."""
 
     def __init__(self, folder: Path) -> None:
         self.seconds: dict[str, float] = json.loads((folder / "seconds.json").read_text())
@@ -52,8 +55,9 @@ class Reach:
         runs = next((there for there in range(line, statement - 1, -1) if there in by_line), None)
         if runs is None:
             return []
-        return self._known(by_line[runs]) or self._known([name for names in by_line.values() for name in names])
+        known = self._known(by_line[runs]) or self._known([name for names in by_line.values() for name in names])
+        own = f"tests/unit/{module.split('/')[1]}/"
+        return sorted(known, key=lambda name: (not name.startswith((own, *PROOFS)), self.seconds[name], name))
 
-    def _known(self, contexts: list[str]) -> list[str]:
-        names = {name.rsplit("|", 1)[0] for name in contexts if "|" in name}
-        return sorted(names & self.seconds.keys(), key=lambda name: (self.seconds[name], name))
+    def _known(self, contexts: list[str]) -> set[str]:
+        return {name.rsplit("|", 1)[0] for name in contexts if "|" in name} & self.seconds.keys()

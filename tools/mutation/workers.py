@@ -19,38 +19,41 @@ SLOWER = 5
 """A fault that makes its tests take this many times longer is noticed."""
 
 
-def attempt(fault: Fault, reach: Reach, most_seconds: float) -> dict[str, Any]:
-    """One fault against the tests that reach its line, the fastest first, for so many seconds of them."""
-    tests, seconds = [], 0.0
-    for name in reach.tests(fault.module, fault.line, fault.statement):
-        seconds += reach.seconds[name] + 0.01
-        if seconds > most_seconds and tests:
-            break
-        tests.append(name)
+def attempt(fault: Fault, reach: Reach | None, most_seconds: float, given: list[str]) -> dict[str, Any]:
+    """One fault against the tests given, or those that reach its line in their order for so many seconds of them."""
+    tests, seconds = list(given), most_seconds if given else 0.0
+    if reach is not None:
+        for name in reach.tests(fault.module, fault.line, fault.statement):
+            seconds += reach.seconds[name] + 0.01
+            if seconds > most_seconds and tests:
+                break
+            tests.append(name)
     outcome, took = trial.attempt(SOURCE, fault, tests, 10 + SLOWER * seconds) if tests else ("unreached", 0.0)
     return outcomes.record(fault, outcome, len(tests), took)
 
 
-def _work(mine: list[Fault], most_seconds: float, until: float, results: Any) -> None:
-    reach = Reach(WORK)
+def _work(mine: list[Fault], most_seconds: float, given: list[str], until: float, results: Any) -> None:
+    reach = None if given else Reach(WORK)
     trial.load_everything_else()
-    fast = sorted(reach.seconds, key=lambda name: reach.seconds[name])[:200]
+    seconds = {} if reach is None else reach.seconds
+    fast = given or sorted(seconds, key=lambda name: seconds[name])[:200]
     if trial.attempt(SOURCE, None, fast, 300)[0] != "survived":
         results.put("broken")  # tests that fail on the unchanged source would notice every fault
         return
     for fault in mine:
         if time.time() > until:
             break
-        results.put(attempt(fault, reach, most_seconds))
+        results.put(attempt(fault, reach, most_seconds, given))
     results.put("done")
 
 
-def try_all(chosen: list[Fault], processes: int, most_seconds: float, minutes: float) -> None:
+def try_all(chosen: list[Fault], processes: int, most_seconds: float, minutes: float, given: list[str]) -> None:
     """Every fault in a process forked for it; each outcome is printed and kept as soon as it is known."""
     context = multiprocessing.get_context("spawn")
     queue, until = context.Queue(), time.time() + 60.0 * minutes
     shares = [chosen[i::processes] for i in range(processes) if chosen[i::processes]]
-    workers = [context.Process(target=_work, args=(share, most_seconds, until, queue), daemon=True) for share in shares]
+    arguments = [(share, most_seconds, given, until, queue) for share in shares]
+    workers = [context.Process(target=_work, args=each, daemon=True) for each in arguments]
     for worker in workers:
         worker.start()
     number, working = 0, len(workers)

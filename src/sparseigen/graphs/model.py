@@ -246,7 +246,9 @@ def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
     values = values.astype(np.float64)
     if unit.rounding:  # the whole numbers are to be at least what was given
         values = np.nextafter(values + unit.rounding, np.inf)
-    return np.ceil(values / unit.unit).astype(np.int64)
+    # The quotients stay below 2^ROOM. NumPy before 2 also divides the unused lanes, 1 / unit, and warns of those.
+    with np.errstate(over="ignore"):
+        return np.ceil(values / unit.unit).astype(np.int64)
 
 
 def _halvings(values: NDArray[Any]) -> int | None:

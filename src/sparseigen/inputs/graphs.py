@@ -131,11 +131,12 @@ def _most_repeated(matrix: Any, csr: Any) -> int:
 
 def sums_are_exact(weights: NDArray[Any]) -> bool:
     """Whether every sum of some of these weights is a float: all are multiples of a power of two, and few enough."""
-    total = float(weights.sum(dtype=np.float64))
-    for halvings in (0, FINEST_SUMMED):
-        scaled = weights * 2.0**halvings
-        if total * 2.0**halvings < LARGEST_EXACT_INTEGER and np.array_equal(scaled, np.floor(scaled)):
-            return True
+    with np.errstate(over="ignore"):
+        total = float(weights.sum(dtype=np.float64))
+        for halvings in (0, FINEST_SUMMED):
+            scaled = weights * 2.0**halvings
+            if total * 2.0**halvings < LARGEST_EXACT_INTEGER and np.array_equal(scaled, np.floor(scaled)):
+                return True
     return False
 
 

@@ -270,6 +270,11 @@ def _open_zarr(path: Path, dataset: str | None) -> RowSource:
         node = zarr.open(str(path), mode="r")
     except Exception as error:  # zarr has errors of its own for every way a store can be damaged
         message = f"{path.name} cannot be read as a zarr store: {error}"
+        if zarr.__version__.startswith("2.") and (path / "zarr.json").exists():
+            message = (
+                f"{path.name} is in zarr's format 3, which zarr {zarr.__version__} does not read. "
+                "Install a newer one: pip install 'zarr>=3'"
+            )
         raise InputError(message) from error
     if hasattr(node, "keys"):
         names = sorted(node.keys())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Sequence
 
@@ -54,6 +55,8 @@ def force_layout(graph: IntegerGraph, vertices: Sequence[int]) -> dict[int, tupl
     ends = np.repeat(np.arange(rows.size), np.diff(rows.starts))
     weights = rows.all_weights() / max(1.0, float(graph.heaviest))
     drawing.add_weighted_edges_from(zip(ends.tolist(), rows.neighbours.tolist(), weights.tolist(), strict=True))
-    # method="force" is plain NumPy and seeded; the default changes with the size of the graph.
-    places = networkx.spring_layout(drawing, seed=0, method="force", iterations=100)
+    # "force" is plain NumPy and seeded; the default changes with the size of the graph. Before 3.5 there is no other.
+    has_methods = "method" in inspect.signature(networkx.spring_layout).parameters
+    chosen_method = {"method": "force"} if has_methods else {}
+    places = networkx.spring_layout(drawing, seed=0, iterations=100, **chosen_method)
     return {int(chosen[i]): (float(x), float(y)) for i, (x, y) in places.items()}

@@ -93,7 +93,7 @@ class Proven:
 
     upper_bound: float
     method: str
-    scale: float = 0.0
+    scale: float
 
 
 @dataclass(frozen=True)

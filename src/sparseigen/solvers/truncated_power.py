@@ -183,7 +183,7 @@ def _made_by_operator(
     return Run(label, within, made.history[-1], reason, made.n_iterations, made.history)
 
 
-def settle(operator: Operator, cardinality: int, run: Run, options: SolverOptions, *, shift: float = 0.0) -> Run:
+def settle(operator: Operator, cardinality: int, run: Run, options: SolverOptions, *, shift: float) -> Run:
     """Carry a run on to a fixed point: solve on the support, confirm by a product, follow it while it gains.
 
     The value never falls: the exact solve is the best on its support, and a move to another support is taken only

@@ -10,13 +10,14 @@ from sparseigen.certificates import UPPER_BOUNDS, certify
 from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.elementary import scaled_row_values, trace_bound
 from sparseigen.certificates.factor import factorise
-from sparseigen.certificates.penalised_dual import ascend, dual_value, support_points
+from sparseigen.certificates.penalised_dual import ascend, dual_value, neighbouring_forms, support_points
+from sparseigen.certificates.portfolio import BoundSpec, smallest_bound
 from sparseigen.certificates.probing import Node, Tree, bounded
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.reduction import reduced_bound
 from sparseigen.certificates.scaled_rows import starting_weights
 from sparseigen.certificates.spectral import cholesky_defect, largest_eigenvalue_bound
-from sparseigen.certificates.splitting import split_value, splits
+from sparseigen.certificates.splitting import split_value, splits, splitting_bound
 from sparseigen.errors import CardinalityError, OptionError
 from sparseigen.operators import as_operator
 from sparseigen.solvers.interface import SparseVector
@@ -223,3 +224,106 @@ def test_variables_that_remain_get_bounds_of_their_own():
     assert problem.achieved < reduced_bound(problem) < 0.99 * root.bound
     assert found.certificate.relative_gap > 1e-3
     assert found.certificate.method in UPPER_BOUNDS
+
+
+@pytest.mark.parametrize("effort", ["cheap", "default", "tight"])
+def test_an_effort_tries_its_own_bounds_and_takes_the_smallest(effort, monkeypatch):
+    tried = []
+
+    def returning(name, value):
+        return lambda problem: tried.append(name) or value
+
+    values = {name: 9.0 - place for place, name in enumerate(UPPER_BOUNDS)} | {"trace": 0.75}
+    own = [name for name, spec in UPPER_BOUNDS.items() if effort in spec.efforts]
+    table = {name: BoundSpec(returning(name, values[name]), spec.efforts) for name, spec in UPPER_BOUNDS.items()}
+    monkeypatch.setattr("sparseigen.certificates.portfolio.UPPER_BOUNDS", table)
+    problem = BoundProblem(as_operator(np.eye(3)), 2, achieved=0.5)
+    upper, method = smallest_bound(problem, effort)
+    assert tried == own
+    assert method == "trace"
+    assert 1.5 < upper < 1.5 * (1.0 + 1e-15)  # entries are scaled to one half
+    problem = BoundProblem(as_operator(np.eye(3)), 2, achieved=1.5)  # what trace proves is reached
+    tried.clear()
+    assert smallest_bound(problem, effort)[1] == "trace"
+    assert tried == own[: own.index("trace") + 1]
+
+
+def test_a_bound_left_out_is_named_while_the_gap_is_open(monkeypatch):
+    def left_out(problem):
+        problem.left_out = "scaled rows left out: 3 columns of A"
+        return 2.0
+
+    def name(achieved, bound):
+        monkeypatch.setattr("sparseigen.certificates.portfolio.UPPER_BOUNDS", {"rows": BoundSpec(bound, ("cheap",))})
+        return smallest_bound(BoundProblem(as_operator(np.eye(3)), 2, achieved=achieved), "cheap")[1]
+
+    assert name(1.0, left_out) == "rows (scaled rows left out: 3 columns of A)"
+    assert name(4.0, left_out) == name(1.0, lambda problem: 2.0) == "rows"
+
+
+def test_splitting_goes_on_while_the_bound_falls(rng):
+    """What it returns is nearly the best that any of its splits proves."""
+    matrix = np.cov(rng.standard_normal((10, 30)) * np.linspace(3.0, 1.0, 30), rowvar=False)
+    problem = BoundProblem(as_operator(matrix), 4)
+    every = [split_value(problem, split) for split in splits(problem.dense, 4)]
+    bound = splitting_bound(problem)
+    assert min(every) <= bound * (1.0 + 1e-12)
+    assert bound < 1.0005 * min(every)
+    assert every[0] > 1.002 * min(every)
+    problem.achieved = 0.9 * bound  # a gap of a tenth is no reason to stop
+    assert splitting_bound(problem) == bound
+    problem.deadline = 0.0  # out of time: the first split stands
+    assert splitting_bound(problem) >= bound
+    assert splitting_bound(BoundProblem(as_operator(matrix), 30)) == np.inf
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("affordable", [4, 25, np.inf])
+def test_indefinite_matrices_whose_columns_are_dear(affordable, factor, rng, monkeypatch):
+    """The entries' size is known before any column is asked for; what is not asked for is said, and bounds hold."""
+    monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
+    matrix = rng.standard_normal((9, 9))
+    matrix = (matrix + matrix.T) * (1.0 - np.eye(9)) * 1e5 * factor
+    operator = as_operator(matrix)
+    operator.affordable_columns = lambda: affordable
+    problem = BoundProblem(operator, 3)
+    assert problem.dense is None
+    largest = float(np.abs(matrix).max())
+    assert largest <= problem.scale <= 2.0 * largest
+    found = se.sparse_eigenvector(matrix, 3, certify=False)
+    certificate = certify(operator, 3, SparseVector(found.support, found.vector[found.support]))
+    optimum = factor * brute_force(matrix / factor, 3)
+    assert certificate.lower_bound <= optimum * (1.0 + 1e-12)
+    assert certificate.upper_bound >= optimum * (1.0 - 1e-12)
+    if affordable == 4:
+        assert "left out" in certificate.method or certificate.upper_bound == np.inf
+    else:
+        assert certificate.upper_bound < 3.0 * optimum
+
+
+def test_equal_variables_have_no_neighbouring_cardinality():
+    """Any penalty keeps all of them or none: there is no closed form between."""
+    rows = np.tile([0.3, 0.4], (12, 1))
+    assert list(neighbouring_forms(rows, np.array([0.6, 0.8]), 5, 2.0)) == []
+
+
+def test_neighbouring_cardinalities_prove_bounds_too(rng):
+    matrix = gram(rng, 14, 4)
+    problem = BoundProblem(as_operator(matrix), 5)
+    factor = factorise(problem)
+    optimum = brute_force(matrix, 5)
+    direction = np.linalg.svd(factor.rows)[2][0]
+    forms = list(neighbouring_forms(factor.rows, direction, 5, np.inf))
+    assert 1 <= len(forms) <= 4
+    for points, promised in forms:
+        proven = dual_value(factor, points, 5)
+        assert proven == pytest.approx(promised, rel=1e-6)
+        assert problem.unscaled(proven) >= optimum
+
+
+def test_room_for_a_certificate_is_asked_for_before_it_is_taken(monkeypatch):
+    """The matrix, a copy to be factorised, and work space for sorting rows: three matrices of float64."""
+    asked = []
+    monkeypatch.setattr("sparseigen.certificates.problem.check_room", lambda *request: asked.append(request))
+    BoundProblem(as_operator(np.eye(50)), 2)
+    assert asked == [(3 * 8 * 50**2, "a certificate for 50 variables", "use certify=False")]

@@ -316,3 +316,21 @@ def test_entry_errors_lower_what_a_vector_reaches():
     rough.entry_errors = lambda: np.full(5, error)
     lost = achieved_value(as_operator(matrix), vector) - achieved_value(rough, vector)
     assert lost == pytest.approx(error * 3.5**2 / 5.25, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_entry_errors_far_above_the_entries_are_covered_to_the_last_bit(seed):
+    """Errors that are powers of four have exact roots, so what they can take away is known exactly."""
+    rng = np.random.default_rng(seed)
+    matrix, roots = gram(seed) * 2.0**-40, 2.0 ** -rng.integers(0, 4, 5)
+    operator = as_operator(matrix)
+    operator.entry_errors = lambda: roots**2
+    for chosen in ([1, 3], [0, 2, 3], [0, 1, 2, 4]):
+        weights = rng.standard_normal(len(chosen))
+        parts, block = exact(weights), exact(matrix[np.ix_(chosen, chosen)])
+        size = range(len(chosen))
+        form = sum(parts[i] * block[i][j] * parts[j] for i in size for j in size)
+        own = sum(abs(part) * exact(roots[i]) for part, i in zip(parts, chosen, strict=True)) ** 2
+        lowest = (form - own) / sum(part**2 for part in parts)
+        low = exact(achieved_value(operator, SparseVector(np.array(chosen), weights)))
+        assert lowest * (1 + Fraction(1, 10**13)) < low <= lowest < 0

@@ -136,3 +136,49 @@ def test_rate_is_the_slower_of_the_two(gap, sparsity, k, slower):
     assert terms.failed is None
     assert terms.rate == pytest.approx(rates[slower], rel=1e-12)
     assert max(rates, key=rates.__getitem__) == slower
+
+
+@pytest.mark.parametrize("overlap", [0.4, 0.5, 0.9])
+def test_terms_are_those_of_the_theorem(overlap):
+    """With numbers put in by hand: rho(E, s) = 0.25, eigenvalue 50, gap 49, one true non-zero and k = 400."""
+    terms = _terms(0.25, 50.0, 49.0, 1, 400, overlap, True)
+    gamma = 1.25 / 49.75
+    delta = math.sqrt(2.0) * 0.25 / math.sqrt(0.25**2 + 48.5**2)
+    u = overlap - delta if overlap < 0.57 else 1.0 / math.sqrt(3.0)
+    assert 0.0 < delta < 0.01
+    assert terms.gamma == pytest.approx(gamma, rel=1e-12)
+    assert terms.delta == pytest.approx(delta, rel=1e-12)
+    assert terms.u == pytest.approx(u, rel=1e-12)
+    mu_1 = 0.5 * u * (1.0 - gamma * gamma) * (1.0 - u * u) - 2.0 * delta - 0.05
+    mu_2 = math.sqrt(1.15 * (0.55 + 0.45 * gamma * gamma))
+    assert terms.mu_1 == pytest.approx(mu_1, rel=1e-12)
+    assert terms.mu_2 == pytest.approx(mu_2, rel=1e-12)
+    assert terms.failed is None
+    assert terms.rate == pytest.approx(max(math.sqrt(1.0 - mu_1), mu_2), rel=1e-12)
+    assert terms.error_level == pytest.approx(math.sqrt(5.0) * delta / (1.0 - mu_2), rel=1e-12)
+
+
+def test_every_condition_of_the_theorem_is_named_when_it_alone_fails():
+    cases = {
+        "k >= 4 times the true sparsity": (0.0, 10.0, 9.0, 3, 11, 1.0, True),
+        "the start has at most k non-zeros": (0.0, 10.0, 9.0, 1, 400, 1.0, False),
+        "rho(E, s) <= gap / 2": (0.26, 10.0, 0.5, 1, 400, 1.0, True),
+        "the start's overlap is at least u + delta": (0.1, 10.0, 9.0, 1, 400, 0.01, True),
+        "mu_1 > 0": (0.0, 10.0, 9.0, 1, 16, 1.0, True),
+    }
+    for condition, given in cases.items():
+        terms = _terms(*given)
+        assert terms.failed == condition
+        assert math.isnan(terms.rate)
+    # Half the gap is allowed, and gamma is then one: the next condition fails.
+    assert _terms(0.25, 10.0, 0.5, 1, 400, 1.0, True).failed == "gamma < 1"
+
+
+def test_matrices_for_the_theorem_must_be_square_and_not_empty():
+    for matrix in (np.empty((0, 0)), np.ones((1, 2)), np.ones((2, 2, 2))):
+        with pytest.raises(ShapeError, match=r"A_true has shape .*; it must be a square matrix"):
+            se.recovery_check(matrix, np.eye(1), 1, [1.0])
+    one = se.recovery_check([[2.0]], [[2.0]], 1, [1.0])  # one variable is a matrix, too small for the theorem
+    assert (one.verdict, one.eigenvalue, one.gap) == ("fails", 2.0, 2.0)
+    with pytest.raises(InputError, match="its distance to the other magnitudes"):
+        se.recovery_check(np.diag([1.0, -1.0]), np.eye(2), 1, [1.0, 0.0])

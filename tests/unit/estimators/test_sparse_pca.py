@@ -114,7 +114,7 @@ def test_errors_say_what_is_allowed(data, options, error, match) -> None:
 
 
 def test_gaps_name_the_columns_and_the_pipeline_works(data) -> None:
-    frame = pd.DataFrame(data, columns=[f"v{j}" for j in range(12)])
+    frame = pd.DataFrame(data.copy(), columns=[f"v{j}" for j in range(12)])
     frame.iloc[3, 2] = np.nan
     frame.iloc[5, 7] = np.inf
     with pytest.raises(NonFiniteError, match=r"2 NaN or infinite values in 2 of 12 columns: 'v2', 'v7'.*SimpleImputer"):

@@ -323,3 +323,10 @@ def test_the_time_of_a_verification_is_a_time(table) -> None:
     matrix = table.T @ table
     with pytest.raises(errors.OptionError, match="time_limit"):
         se.verify(se.sparse_eigenvector(matrix, 2), matrix, time_limit=-1)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-310, 1e-300, 1e300, 1e307])
+def test_repeated_edges_of_extreme_weight(scale: float) -> None:
+    weights = [scale, 3 * scale, scale, scale]
+    low, high = bracket((np.array([0, 0, 0, 2]), np.array([1, 1, 1, 3]), np.array(weights)))
+    assert low <= sum(Fraction(weight) for weight in weights[:3]) <= high

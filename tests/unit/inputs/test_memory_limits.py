@@ -105,7 +105,7 @@ def _data(columns: int = 3000) -> se.Operator:
 
 def _sparse(*, square: bool = False) -> sp.csr_array:
     shape = (1500, 1500) if square else (1000, 3000)
-    return sp.random(*shape, 0.5, format="csr", rng=np.random.default_rng(0))
+    return sp.random(*shape, 0.5, format="csr", random_state=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("name", list(REQUESTS))

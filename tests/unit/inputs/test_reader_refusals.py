@@ -435,7 +435,7 @@ def test_groups_of_hdf5_and_zarr_files(tmp_path: Path) -> None:
     zarr = pytest.importorskip("zarr")
     group = zarr.open_group(str(tmp_path / "x.zarr"), mode="w")
     for name in ("a", "b"):
-        array = group.create_array(name, shape=VALUES.shape, dtype="f8", chunks=(2, 3))
+        array = group.zeros(name=name, shape=VALUES.shape, dtype="f8", chunks=(2, 3))
         array[:] = VALUES
     group.create_group("deeper")
     np.testing.assert_array_equal(rows_of(tmp_path / "x.zarr", "b"), VALUES)
@@ -449,6 +449,15 @@ def test_groups_of_hdf5_and_zarr_files(tmp_path: Path) -> None:
     (tmp_path / "not.zarr").mkdir()
     with pytest.raises(errors.InputError, match=r"not.zarr cannot be read as a zarr store"):
         open_rows(tmp_path / "not.zarr", None)
+
+
+def test_a_zarr_store_newer_than_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zarr = pytest.importorskip("zarr")
+    (tmp_path / "x.zarr").mkdir()
+    (tmp_path / "x.zarr" / "zarr.json").write_text("not JSON")
+    monkeypatch.setattr(zarr, "__version__", "2.18.0")
+    with pytest.raises(errors.InputError, match=r"x\.zarr is in zarr's format 3.* pip install 'zarr>=3'"):
+        open_rows(tmp_path / "x.zarr", None)
 
 
 def damaged_csr(path: Path, **parts: np.ndarray) -> None:
@@ -482,7 +491,7 @@ def test_tall_chunks_are_advised_against(tmp_path: Path) -> None:
         file.create_dataset("X", data=np.ones((40, 20)), chunks=(40, 2))
     assert "is stored in tall chunks (40, 2)" in str(open_rows(tmp_path / "x.h5", None).advice)
     zarr = pytest.importorskip("zarr")
-    zarr.create_array(str(tmp_path / "x.zarr"), shape=(40, 20), dtype="f8", chunks=(40, 2))
+    zarr.open(str(tmp_path / "x.zarr"), mode="w", shape=(40, 20), dtype="f8", chunks=(40, 2))
     assert "is stored in tall chunks (40, 2)" in str(open_rows(tmp_path / "x.zarr", None).advice)
 
 
