@@ -21,7 +21,7 @@ import sparseigen as se
 from sparseigen.graphs.facts import GraphFacts
 from sparseigen.graphs.methods import Problem, solve_tpower
 from sparseigen.graphs.model import build_graph
-from sparseigen.inputs.graphs import check_graph
+from sparseigen.inputs.graph_objects import check_graph
 
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 EXPONENT = 2.5

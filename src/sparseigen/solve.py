@@ -128,7 +128,8 @@ def sparse_eigenvector(
     of = "variables" if allowed is None else "candidates"
     cardinality = check_cardinality(cardinality, problem.size, of=of)
     check_choice(which, ("largest", "smallest"), "which")
-    spec = check_solver(method, problem, nonnegative=bool(nonnegative))
+    nonnegative = check_flag(nonnegative, "nonnegative")
+    spec = check_solver(method, problem, nonnegative=nonnegative)
     unit = search_unit(problem, which)
     searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
     if unit < 0.0 and problem.positive_semidefinite:
@@ -137,7 +138,7 @@ def sparse_eigenvector(
     options = SolverOptions(
         start=_check_start(start, operator.size, allowed),
         polish=check_choice(polish, POLISHES, "polish"),
-        nonnegative=check_flag(nonnegative, "nonnegative"),
+        nonnegative=nonnegative,
         rtol=check_tolerance(rtol, "rtol"),
         atol=check_tolerance(atol, "atol"),
         max_iterations=check_count(max_iterations, "max_iterations"),

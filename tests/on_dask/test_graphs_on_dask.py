@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -259,3 +260,13 @@ def test_reading_names_what_is_wrong(client, tmp_path, write_edges):
         se.read_graph(pattern, client=client, columns=("a",))
     with pytest.raises(OptionError, match=r"client='tcp://x' must be a dask.distributed.Client"):
         se.read_graph(pattern, client="tcp://x")
+
+
+def test_sums_of_repeated_edges_are_bracketed(client, write_edges):
+    rng = np.random.default_rng(3)
+    for weights in ([0.1, 0.7], [0.1, 0.9], *(rng.random(int(rng.integers(2, 7))) for _ in range(4))):
+        source = np.array([0] * len(weights) + [2])
+        edges = [source, source + 1, np.array([*weights, 1e-9])]
+        proof = se.densest_k_subgraph(se.read_graph(write_edges(edges), client=client), 2).certificate
+        exact = sum(Fraction(float(weight)) for weight in weights)
+        assert Fraction(proof.lower_bound) <= exact <= Fraction(proof.upper_bound)

@@ -19,7 +19,7 @@ from benchmarks.paper.solvers.authors_ravi import authors_ravi
 from sparseigen.graphs.facts import GraphFacts
 from sparseigen.graphs.methods import METHODS, Problem
 from sparseigen.graphs.model import IntegerGraph, build_graph, outgoing_graph
-from sparseigen.inputs.graphs import check_graph
+from sparseigen.inputs.graph_objects import check_graph
 
 REPEATS = 3
 """Runs of which the shortest counts: one run of a few milliseconds says little."""

@@ -26,12 +26,13 @@ def convert(
 
     Example: sparseigen convert cells.h5ad cells.npy --dtype float32
     """
+    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     from sparseigen.inputs.convert import convert as convert_file
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, transient=True) as bar:
+    with Progress(*columns, transient=True, console=Console(stderr=True)) as bar:
         rows = bar.add_task("rows", total=None)
         shape = convert_file(
             source,

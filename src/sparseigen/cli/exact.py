@@ -53,7 +53,7 @@ def certify(
 
     Example: sparseigen certify measurements.csv --support height,weight,age
     """
-    check_output(output)
+    check_output(output, data, *reading.files())
     if k is None and support is None:
         message = "give -k, the number of variables, or --support, their names."
         raise bad_usage(message)
@@ -145,7 +145,7 @@ def exact(
 
     Example: sparseigen exact measurements.csv -k 10 --time-limit 300
     """
-    check_output(output)
+    check_output(output, data, *reading.files())
     cardinality = one_cardinality(k)
     early = None
     with Working(quiet=output.quiet) as working:

@@ -13,14 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from sparseigen.cli.exact import one_cardinality
-from sparseigen.cli.failures import bad_usage
+from sparseigen.cli.failures import bad_usage, one_line
 from sparseigen.cli.loading import cardinalities, local_file
 from sparseigen.cli.options import GraphFile, Output, expanded
 from sparseigen.cli.output import as_csv, check_output, emit, save, save_report
 from sparseigen.cli.pca import end, limit_note
 from sparseigen.cli.vertices import Places, read_places
 from sparseigen.cli.working import Working
-from sparseigen.errors import SolveInterrupted
+from sparseigen.errors import SolveInterrupted, one_of
 
 
 class Method(StrEnum):
@@ -83,17 +83,20 @@ class LoadedGraph:
 
 
 def _load(graph: str, weight: str | None, kind: str | None, vertices: Path | None, working: Working) -> LoadedGraph:
-    from sparseigen.graphs.files import read_graph
+    from sparseigen.graphs.files import READERS, read_graph
 
     if kind is not None and graph != "-":
         message = "--format is for standard input; the name of a file says its format."
+        raise bad_usage(message)
+    if kind is not None and f".{kind}" not in READERS:
+        message = f"--format {kind!r} is not known. Allowed: {one_of(suffix[1:] for suffix in READERS)}."
         raise bad_usage(message)
     places = None if vertices is None else read_places(vertices)
     with local_file(graph, kind, "csv") as (path, _):
         found = read_graph(path, weight=weight, on_progress=working.on_progress)
     if places is not None:
         places.check(found)
-    return LoadedGraph("standard input" if graph == "-" else Path(graph).name, found, places)
+    return LoadedGraph("standard input" if graph == "-" else one_line(Path(graph).name), found, places)
 
 
 def dks(
@@ -117,7 +120,7 @@ def dks(
 
     Example: sparseigen dks airline.csv -k 30 --vertices cities.csv --report map.html
     """
-    check_output(output)
+    check_output(output, graph, vertices)
     wanted = one_cardinality(k)
     if include is not None and count > 1:
         message = "--include is for a single set; leave out --count."
@@ -250,7 +253,7 @@ def curve(
 
     Example: sparseigen curve airline.csv --k 10:300:10 --report curve.html
     """
-    check_output(output)
+    check_output(output, graph, vertices)
     wanted = cardinalities(k, "k")
     early = None
     with Working(quiet=output.quiet) as working:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sparseigen.cli.failures import bad_usage
+from sparseigen.cli.failures import bad_usage, one_line
 from sparseigen.cli.options import Reading
 from sparseigen.errors import CardinalityError, ShapeError
 
@@ -85,7 +85,7 @@ def load(data: str, reading: Reading) -> Loaded:
     if reading.names is not None:
         table = table.named(column_of(reading.names, table.values.shape[1]))
     operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
-    return Loaded("standard input" if data == "-" else Path(data).name, table, operator, reading.covariance)
+    return Loaded("standard input" if data == "-" else one_line(Path(data).name), table, operator, reading.covariance)
 
 
 @contextmanager

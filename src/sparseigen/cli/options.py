@@ -79,6 +79,10 @@ class Reading:
     ] = None
     format: Annotated[Format | None, typer.Option(help="Format of the file, where its name does not say it.")] = None
 
+    def files(self) -> tuple[str, ...]:
+        """What else is read besides the table; FILE:COLUMN may be a file of that name or FILE."""
+        return () if self.names is None else (self.names, self.names.rpartition(":")[0] or self.names)
+
 
 @dataclass
 class Output:

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sparseigen.cli.failures import bad_usage, one_line
@@ -28,8 +29,12 @@ def version() -> str:
         return "source tree"
 
 
-def check_output(output: Output) -> None:
-    """Refuse places that cannot be written to before any work is done."""
+OUT_FILES = ("loadings.csv", "scores.csv", "path.csv", "certificate.csv", "members.csv", "curve.csv", "result.json")
+"""Every file that some command writes into the folder of --out."""
+
+
+def check_output(output: Output, *read: str | Path | None) -> None:
+    """Refuse places that cannot be written to, and files that are read, before any work is done."""
     if output.json and output.csv:
         message = "--json and --csv both write to standard output; choose one."
         raise bad_usage(message)
@@ -40,7 +45,7 @@ def check_output(output: Output) -> None:
         if path is not None and not os.access(path if path.is_dir() else path.absolute().parent, os.W_OK):
             message = f"{option} {path}: no permission to write there."
             raise bad_usage(message)
-    if output.out is not None and output.out.exists() and not output.out.is_dir():
+    if output.out is not None and os.path.lexists(output.out) and not output.out.is_dir():
         message = f"--out {output.out} is a file; give a folder."
         raise bad_usage(message)
     if output.report is not None:
@@ -52,6 +57,21 @@ def check_output(output: Output) -> None:
 
         for package in ("jinja2", "plotly"):
             require(package, purpose="--report")
+    _check_distinct(output, [Path(name) for name in read if name is not None and os.path.exists(name)])
+
+
+def _check_distinct(output: Output, read: list[Path]) -> None:
+    """Every file has one use: what is written replaces neither what is read nor what else is written."""
+    written = [] if output.out is None else [output.out / name for name in OUT_FILES]
+    places = [path.absolute() for path in (output.out, *written) if path is not None]
+    if output.report is not None and output.report.absolute() in places:
+        message = f"--report {output.report} is also written by --out {output.out}; choose another name."
+        raise bad_usage(message)
+    for option, target in [("--report", output.report), *(("--out", path) for path in written)]:
+        for source in read:
+            if target is not None and target.exists() and target.samefile(source):
+                message = f"{option} would replace {target}, which is read; choose another place to write to."
+                raise bad_usage(message)
 
 
 def note(output: Output, text: str) -> None:

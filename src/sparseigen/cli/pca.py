@@ -61,7 +61,7 @@ def pca(
 
     Example: sparseigen pca measurements.csv -k 10 -n 5
     """
-    check_output(output)
+    check_output(output, data, start, *reading.files())
     wanted = _for_each_component(cardinalities(k), components)
     early = None
     with Working(quiet=output.quiet) as working:
@@ -231,7 +231,7 @@ def path(
 
     Example: sparseigen path measurements.csv --k 1:30 --report path.html
     """
-    check_output(output)
+    check_output(output, data, *reading.files())
     early = None
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)

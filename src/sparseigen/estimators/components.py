@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import OptionError, SolveInterrupted, ZeroMatrixError
-from sparseigen.inputs.arguments import check_cardinality, check_choice
+from sparseigen.inputs.arguments import check_cardinality, check_choice, check_many
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.results import SparseEigResult
@@ -63,7 +63,8 @@ def sparse_components(
     """
     operator = as_operator(A)
     check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")
-    wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(cardinalities)]
+    given = check_many(cardinalities, "cardinalities", "[5, 5]")
+    wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(given)]
     if not wanted:
         msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
         raise OptionError(msg)

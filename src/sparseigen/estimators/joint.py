@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparseigen import kernels
-from sparseigen.errors import ShapeError
+from sparseigen.errors import InputError
 from sparseigen.estimators.variance import products
 from sparseigen.inputs.arguments import check_count
+from sparseigen.inputs.plain_arrays import component_vectors
 from sparseigen.operators import Operator, as_operator
 
 Matrix = NDArray[np.float64]
@@ -63,10 +64,11 @@ def refine_components(A: Any, vectors: ArrayLike, *, max_rounds: int = 20) -> Ma
     True
     """
     operator = as_operator(A)
-    columns = np.atleast_2d(np.asarray(vectors, dtype=np.float64)).T.copy()
-    if columns.shape[0] != operator.size:
-        message = f"vectors has shape {np.shape(vectors)}; it must be (n_components, {operator.size})."
-        raise ShapeError(message)
+    columns = component_vectors(vectors, operator.size)
+    empty = np.flatnonzero(~columns.any(axis=0))
+    if empty.size:
+        message = f"component {empty[0]} of vectors is the zero vector; every component needs a non-zero entry."
+        raise InputError(message)
     refined, value = best_weights(operator, columns)
     for _ in range(check_count(max_rounds, "max_rounds")):
         before = value

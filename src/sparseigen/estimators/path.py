@@ -18,6 +18,7 @@ from sparseigen.inputs.arguments import (
     check_cardinality,
     check_count,
     check_flag,
+    check_many,
     check_method_options,
     check_rng,
 )
@@ -221,7 +222,8 @@ PATHS = {"tpower": _warm, "pathspca": _greedy}
 
 
 def _check_cardinalities(cardinalities: Iterable[int], size: int, *, of: str) -> list[int]:
-    wanted = sorted({check_cardinality(k, size, what="cardinalities", of=of) for k in cardinalities})
+    given = check_many(cardinalities, "cardinalities", "range(1, 21)")
+    wanted = sorted({check_cardinality(k, size, what="cardinalities", of=of) for k in given})
     if not wanted:
         msg = "cardinalities is empty; give at least one, for example range(1, 21)."
         raise OptionError(msg)

@@ -14,6 +14,7 @@ from sparseigen.estimators.joint import refine_components
 from sparseigen.estimators.variance import VARIANCES, products
 from sparseigen.inputs.arguments import check_choice, check_count, check_flag
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.plain_arrays import check_meaning, real_numbers
 from sparseigen.inputs.row_partitions import is_row_partitions
 from sparseigen.inputs.tables import check_no_gaps, squared_distances
 from sparseigen.operators import Operator, as_operator, covariance
@@ -161,6 +162,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             self.n_samples_: int | None = data.n_samples
             self._name_features(data)
             return self._fit_operator(data)
+        check_meaning(X, "X")
         names = getattr(X, "columns", None)
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=2
@@ -273,7 +275,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ndarray of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        scores = np.asarray(Z, dtype=np.float64)
+        scores = real_numbers(Z, "Z")
         if scores.ndim != 2 or scores.shape[1] != len(self.components_):
             message = (
                 f"Z has shape {scores.shape}; it must be (n_samples, {len(self.components_)}), one column a component."
@@ -302,6 +304,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
+        check_meaning(X, "X")
         X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, reset=False)
         check_no_gaps(X, getattr(self, "feature_names_in_", None))
         return X

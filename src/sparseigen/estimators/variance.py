@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sparseigen.errors import ShapeError
 from sparseigen.inputs.arguments import check_choice
+from sparseigen.inputs.plain_arrays import component_vectors
 from sparseigen.operators import Operator, as_operator
 
 Matrix = NDArray[np.float64]
@@ -68,12 +68,7 @@ def explained_variance(A: Any, vectors: ArrayLike, *, definition: str = "adjuste
     """
     operator = as_operator(A)
     check_choice(definition, VARIANCES, "definition")
-    columns = np.atleast_2d(np.asarray(vectors, dtype=np.float64)).T
-    if columns.ndim != 2 or columns.shape[0] != operator.size:
-        message = (
-            f"vectors has shape {np.shape(vectors)}; it must be (n_components, {operator.size}), one component a row."
-        )
-        raise ShapeError(message)
+    columns = component_vectors(vectors, operator.size)
     return VARIANCES[definition](columns, products(operator, columns))
 
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from sparseigen.certificates import certify
 from sparseigen.certificates.rounding_share import warn_of_rounding
-from sparseigen.errors import OptionError, SolveInterrupted
+from sparseigen.errors import SolveInterrupted
 from sparseigen.exact.method import branch_and_bound
-from sparseigen.inputs.arguments import check_cardinality, check_start_vector, check_tolerance
+from sparseigen.inputs.arguments import check_cardinality, check_positive, check_start_vector, check_tolerance
 from sparseigen.operators import Operator, as_operator
 from sparseigen.results import SparseEigResult
 from sparseigen.solvers.interface import OnIteration, Progress, SolverOptions, SolverOutcome
@@ -68,7 +68,7 @@ def solve_exact(
     """
     operator = as_operator(A)
     cardinality = check_cardinality(cardinality, operator.size)
-    extra = {"time_limit": _positive(time_limit, "time_limit"), "gap": check_tolerance(gap, "gap")}
+    extra = {"time_limit": check_positive(time_limit, "time_limit"), "gap": check_tolerance(gap, "gap")}
     start = "auto" if warm_start is None else check_start_vector(warm_start, operator.size)
     progress = Progress(operator.size, on_iteration)
     options = SolverOptions(start=start, progress=progress, extra=extra)
@@ -105,11 +105,3 @@ def _result(
         seconds=time.perf_counter() - began,
         names=operator.names,
     )
-
-
-def _positive(value: Any, name: str) -> float:
-    number = check_tolerance(value, name)
-    if number == 0.0:
-        message = f"{name}={value!r} must be above 0."
-        raise OptionError(message)
-    return number

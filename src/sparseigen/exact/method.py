@@ -15,6 +15,7 @@ from sparseigen.certificates.rounding import ZERO
 from sparseigen.errors import SolveInterrupted
 from sparseigen.exact.presolve import surviving
 from sparseigen.exact.search import Search
+from sparseigen.inputs.arguments import check_positive, check_tolerance
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Operator
 from sparseigen.results import Certificate, StopReason
 from sparseigen.solvers.interface import Proven, SolverOptions, SolverOutcome, SolverSpec, SparseVector
@@ -57,8 +58,8 @@ def branch_and_bound(operator: Operator, cardinality: int, options: SolverOption
     ``result`` is the outcome with the bracket reached.
     """
     began = time.perf_counter()
-    time_limit = float(options.extra.get("time_limit", TIME_LIMIT))
-    gap = float(options.extra.get("gap", GAP))
+    time_limit = check_positive(options.extra.get("time_limit", TIME_LIMIT), "time_limit")
+    gap = check_tolerance(options.extra.get("gap", GAP), "gap")
     first = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
     bracket = Bracket(operator, cardinality, SparseVector(first, np.ones(1)), survivors=operator.size)
     try:

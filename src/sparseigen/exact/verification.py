@@ -10,7 +10,7 @@ import numpy as np
 from sparseigen.certificates import certify
 from sparseigen.certificates.achieved import achieved_value
 from sparseigen.exact.method import branch_and_bound
-from sparseigen.inputs.arguments import check_candidates
+from sparseigen.inputs.arguments import check_candidates, check_positive, check_result
 from sparseigen.operators import Operator, as_operator
 from sparseigen.results import SparseEigResult
 from sparseigen.results.verification import Check, Verification
@@ -48,6 +48,8 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
     >>> bool(se.verify(se.sparse_eigenvector(matrix, 5), matrix))
     True
     """
+    check_result(result, "result")
+    check_positive(time_limit, "time_limit")
     operator = as_operator(A)
     checks = list(_vector_checks(result, operator))
     if all(check.holds for check in checks):

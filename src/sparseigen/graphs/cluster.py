@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -123,7 +123,7 @@ class ClusterGraph:
             for one in self._arcs[0]
         ]
         if combine == "sum":  # W + W' stands for twice (W + W')/2
-            unit = WeightUnit(unit.unit / 2.0, unit.exact)
+            unit = replace(unit, unit=unit.unit / 2.0)
         return shards, unit, notes
 
     def numbers_of(self, labels: Integers, name: str) -> Integers:

@@ -16,7 +16,7 @@ from sparseigen.graphs.cluster import ClusterGraph, CoreReduction
 from sparseigen.graphs.cluster_power import ClusterPower
 from sparseigen.graphs.facts import GraphFacts, Outside
 from sparseigen.graphs.methods import Outcome, Problem, solve_tpower
-from sparseigen.graphs.model import IntegerGraph
+from sparseigen.graphs.model import SUMMED_TWICE, IntegerGraph
 from sparseigen.graphs.outcome import subgraph_result
 from sparseigen.graphs.shards import Extremes
 from sparseigen.inputs.arguments import check_cardinality
@@ -116,7 +116,7 @@ class ClusterTask:
         if common > 1:
             rows = Rows(rows.starts, rows.neighbours, np.zeros(0, dtype=np.int32))
         # Averages of two rounded weights stand in halves of the unit they were rounded to.
-        rounding = 0.0 if self.unit.exact else 2.0 * self.unit.unit
+        rounding = 0.0 if self.unit.exact else 2.0 * self.unit.unit + SUMMED_TWICE * self.unit.rounding
         graph = IntegerGraph(rows, loops, self.unit.unit * common, self.unit.exact, rounding=rounding)
         outside = Outside(
             degrees=home.degrees // common,

@@ -19,9 +19,10 @@ from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Pro
 from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph, weight_within
 from sparseigen.graphs.outcome import subgraph_result
 from sparseigen.graphs.search import POLISHES
-from sparseigen.inputs.arguments import check_cardinality, check_choice, check_count, check_rng
+from sparseigen.inputs.arguments import check_cardinality, check_choice, check_count, check_many, check_rng
 from sparseigen.inputs.edge_partitions import is_partitioned
-from sparseigen.inputs.graphs import Graph, as_path, check_graph, is_text, vertices_of
+from sparseigen.inputs.graph_objects import check_graph
+from sparseigen.inputs.graphs import Graph, as_path, is_text, vertices_of
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
 
@@ -138,7 +139,7 @@ def density_curve(
     """
     settings = _check_settings(method, start, polish, directed, self_loops, certify, rng)
     task = _task(graph, must_include, candidates, settings)
-    wanted = [task.check_k(k) for k in ks]
+    wanted = [task.check_k(k) for k in check_many(ks, "ks", "range(10, 100, 10)")]
     if not wanted:
         msg = "ks is empty; give at least one number of vertices."
         raise OptionError(msg)

@@ -128,6 +128,9 @@ def read_labelled(path: Path, layout: EdgeLayout) -> Graph:
         if len(cells) < needed:
             message = f"{path}, line {line}: {len(cells)} cells where an edge has {needed}."
             raise GraphFileError(message)
+        if not all(cells[column] for column in layout.ends):
+            message = f"{path}, line {line}: an end of the edge is empty; every edge has two vertices."
+            raise GraphFileError(message)
         for column, names in zip(layout.ends, ends, strict=True):
             names.append(cells[column])
         if layout.weight is not None:

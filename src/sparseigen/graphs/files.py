@@ -21,10 +21,10 @@ from sparseigen.inputs.arguments import check_count
 from sparseigen.inputs.cluster import Cluster
 from sparseigen.inputs.columns import damaged
 from sparseigen.inputs.edge_partitions import edge_partitions, is_partitioned
+from sparseigen.inputs.graph_objects import check_graph
 from sparseigen.inputs.graphs import (
     Graph,
     as_path,
-    check_graph,
     check_vertex_numbers,
     graph_from_edges,
     graph_from_matrix,

@@ -38,6 +38,9 @@ WORK_BYTES_A_VERTEX, WORK_BYTES_AN_ARC = 64, 32
 """What a search takes besides the caller's matrix: both directions of every arc, orders, loads."""
 
 SMALLEST_EXPONENT = -1073
+EPSILON = float(np.finfo(np.float64).eps)
+SUMMED_TWICE = 4.0
+"""A rounded sum is off by at most its rounding in either direction; adding that is rounded again, upwards."""
 FINEST_EXACT = 10
 """Weights that are multiples of 2^-FINEST_EXACT are represented exactly."""
 
@@ -105,8 +108,10 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
     matrix = graph.matrix
     what = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
     check_room(WORK_BYTES_A_VERTEX * matrix.shape[0] + WORK_BYTES_AN_ARC * matrix.nnz, what, "take a part of the graph")
-    numbers, unit, exact = _whole_numbers(matrix.data)
-    rounding = 0.0 if exact else unit  # also after halving and reducing: it is a weight, not a number of units
+    weights = unit_of(replace(weight_facts(matrix.data), repeated=graph.repeated))
+    numbers, unit, exact = in_units(matrix.data, weights), weights.unit, weights.exact
+    # Also after halving and reducing: it is a weight, not a number of units.
+    rounding = 0.0 if exact else unit + SUMMED_TWICE * weights.rounding
     rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), numbers)
     notes: dict[str, Any] = dict(graph.notes) | {"treatment": "symmetric as given"}
     if not graph_kernels.is_symmetric(rows):
@@ -162,6 +167,8 @@ class WeightFacts:
     integers: bool
     halvings: int | None
     """The weights are multiples of 2^-halvings; None: of no power of two down to 2^-FINEST_EXACT."""
+    repeated: int = 1
+    """A weight is the rounded sum of so many, at most; 1: no sum was rounded."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,8 @@ class WeightUnit:
     unit: float
     exact: bool
     all_ones: bool = False
+    rounding: float = 0.0
+    """How far below the weights that were given those at hand may be."""
 
 
 def weight_facts(values: NDArray[Any]) -> WeightFacts:
@@ -203,22 +212,25 @@ def joined_facts(parts: list[WeightFacts]) -> WeightFacts:
         math.fsum(part.total for part in filled),
         all(part.integers for part in filled),
         max(known) if len(known) == len(halvings) else None,
+        max(part.repeated for part in filled),
     )
 
 
 def unit_of(facts: WeightFacts) -> WeightUnit:
     """The unit for weights with these facts."""
-    if facts.low == facts.high == 1:
-        return WeightUnit(1.0, exact=True, all_ones=True)
-    if facts.integers and int(facts.high) * facts.count < 1 << ROOM:
-        return WeightUnit(1.0, exact=True)
-    if facts.halvings is not None and facts.total * 2.0**facts.halvings < 2.0**52:
-        return WeightUnit(2.0**-facts.halvings, exact=True)
+    if facts.repeated == 1:
+        if facts.low == facts.high == 1:
+            return WeightUnit(1.0, exact=True, all_ones=True)
+        if facts.integers and int(facts.high) * facts.count < 1 << ROOM:
+            return WeightUnit(1.0, exact=True)
+        if facts.halvings is not None and facts.total * 2.0**facts.halvings < 2.0**52:
+            return WeightUnit(2.0**-facts.halvings, exact=True)
     if not math.isfinite(facts.total):
         msg = "edge weights so large that their sum overflows; divide them all by a constant first."
         raise NonFiniteError(msg)
     # Half of it must still be a number.
-    return WeightUnit(math.ldexp(1.0, max(math.frexp(facts.total)[1] - ROOM, SMALLEST_EXPONENT)), exact=False)
+    unit = math.ldexp(1.0, max(math.frexp(facts.total)[1] - ROOM, SMALLEST_EXPONENT))
+    return WeightUnit(unit, exact=False, rounding=0.0 if facts.repeated == 1 else facts.repeated * EPSILON * facts.high)
 
 
 def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
@@ -231,9 +243,12 @@ def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
         wide = values.astype(object if values.dtype == np.uint64 else np.int64)
         whole = -(-wide // int(unit.unit)) if unit.unit >= 1.0 else wide * int(1.0 / unit.unit)
         return np.asarray(whole, dtype=np.int64)
+    values = values.astype(np.float64)
+    if unit.rounding:  # the whole numbers are to be at least what was given
+        values = np.nextafter(values + unit.rounding, np.inf)
     # The quotients stay below 2^ROOM. NumPy before 2 also divides the unused lanes, 1 / unit, and warns of those.
     with np.errstate(over="ignore"):
-        return np.ceil(values.astype(np.float64) / unit.unit).astype(np.int64)
+        return np.ceil(values / unit.unit).astype(np.int64)
 
 
 def _halvings(values: NDArray[Any]) -> int | None:

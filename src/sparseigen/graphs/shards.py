@@ -5,6 +5,7 @@ They run on workers. All numbers are whole, so that no result depends on how man
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from sparseigen.graphs.model import WeightFacts, WeightUnit, in_units, weight_facts
 from sparseigen.inputs.edge_partitions import Edges
+from sparseigen.inputs.graphs import sums_are_exact
 from sparseigen.kernels.graph import Integers, Rows
 
 
@@ -23,11 +25,13 @@ class Arcs(NamedTuple):
     columns: NDArray[Any]
     starts: NDArray[Any]
     shape: tuple[int, int]
+    repeated: int = 1
+    """A value is the rounded sum of so many weights, at most; 1: no sum was rounded."""
 
     @classmethod
-    def of(cls, matrix: Any) -> Arcs:
+    def of(cls, matrix: Any, repeated: int = 1) -> Arcs:
         """From scipy's CSR."""
-        return cls(matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+        return cls(matrix.data, matrix.indices, matrix.indptr, matrix.shape, repeated)
 
     def matrix(self, values: NDArray[Any] | None = None) -> Any:
         """As scipy's CSR, with other values if given."""
@@ -139,24 +143,31 @@ def arc_shard(
             columns = columns.astype(np.int32)
         given = [part.weight for part in parts]
         weights: NDArray[Any] | None = np.concatenate(given) if given[0] is not None else None  # type: ignore[arg-type]
-        return Arcs.of(_summed(own, columns, weights, (len(labels), space)))
+        return Arcs.of(*_summed(own, columns, weights, (len(labels), space)))
 
     return ArcShard(labels, vertices, rows(0), rows(1))
 
 
-def _summed(rows: Integers, columns: Integers, weights: NDArray[Any] | None, shape: tuple[int, int]) -> Any:
-    """CSR with duplicates summed in the order given, so that both ends of an arc see the same sum."""
+def _summed(rows: Integers, columns: Integers, weights: NDArray[Any] | None, shape: tuple[int, int]) -> tuple[Any, int]:
+    """CSR with duplicates summed in the order given, so that both ends of an arc see the same sum.
+
+    And of how many weights an entry is the sum, at most, where such sums may have been rounded.
+    """
+    repeated = 1
     if weights is not None and weights.dtype.kind == "f":
         order = np.lexsort((columns, rows))  # stable
         rows, columns, weights = rows[order], columns[order], weights[order]
         first = np.flatnonzero(np.concatenate([[True], (np.diff(rows) != 0) | (np.diff(columns) != 0)]))[: len(rows)]
-        if first.size:
+        if 0 < first.size < len(rows):
+            weights = weights.astype(np.float64, copy=False)
+            if not sums_are_exact(weights):
+                repeated = int(np.diff(first, append=len(rows)).max())
             rows, columns, weights = rows[first], columns[first], np.add.reduceat(weights, first)
     values = np.ones(len(rows), dtype=np.int32) if weights is None else weights
     matrix = sp.coo_array((values, (rows, columns)), shape=shape).tocsr()
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
-    return matrix
+    return matrix, repeated
 
 
 def arc_facts(shard: ArcShard) -> ArcFacts:
@@ -167,10 +178,11 @@ def arc_facts(shard: ArcShard) -> ArcFacts:
         and np.array_equal(outgoing.columns, incoming.columns)
         and np.array_equal(outgoing.values, incoming.values)
     )
+    weights = replace(weight_facts(outgoing.values), repeated=outgoing.repeated)
     arcs = len(outgoing.values)
     either = arcs if symmetric else (_pattern(outgoing) + _pattern(incoming)).nnz
     loops = int(np.count_nonzero(_own_column(outgoing, shard.vertices)))
-    return ArcFacts(len(shard.labels), arcs, loops, symmetric, either, weight_facts(outgoing.values))
+    return ArcFacts(len(shard.labels), arcs, loops, symmetric, either, weights)
 
 
 def _pattern(arcs: Arcs) -> Any:

@@ -19,6 +19,8 @@ from sparseigen.errors import (
     StartError,
     one_of,
 )
+from sparseigen.inputs.plain_arrays import plain_array
+from sparseigen.results import SparseEigResult
 
 IntVector = NDArray[np.int64]
 
@@ -99,6 +101,15 @@ def check_tolerance(value: Any, name: str) -> float:
     return float(value)
 
 
+def check_positive(value: Any, name: str) -> float:
+    """A finite number above 0."""
+    number = check_tolerance(value, name)
+    if number == 0.0:
+        message = f"{name}={value!r} must be above 0."
+        raise OptionError(message)
+    return number
+
+
 def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     """A whole number of at least minimum."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < minimum:
@@ -162,7 +173,7 @@ def check_rng(rng: Any) -> np.random.Generator:
 
 def check_start_vector(start: ArrayLike, size: int) -> NDArray[np.float64]:
     """The caller's starting vector as float64 of unit length."""
-    vector = np.asarray(start)
+    vector = plain_array(start, "start")
     if vector.dtype.kind not in "fiub":
         message = f"start has dtype {vector.dtype}; it must be real numbers (float or int)."
         raise DtypeError(message)
@@ -182,11 +193,28 @@ def check_start_vector(start: ArrayLike, size: int) -> NDArray[np.float64]:
     return unit
 
 
+def check_result(value: Any, name: str) -> SparseEigResult:
+    """An answer of `sparse_eigenvector` or one of its kind, whole enough to be looked at."""
+    if not isinstance(value, SparseEigResult) or not isinstance(value.vector, np.ndarray):
+        message = f"{name}={value!r} must be a SparseEigResult, got {type(value).__name__}."
+        raise OptionError(message)
+    check_count(value.cardinality, f"{name}.cardinality")
+    return value
+
+
+def check_many(values: Any, name: str, example: str) -> Iterable[Any]:
+    """Something to go through, one entry after the other."""
+    if not isinstance(values, Iterable):
+        message = f"{name}={values!r} must be several numbers, for example {example}; got {type(values).__name__}."
+        raise OptionError(message)
+    return values
+
+
 def check_candidates(candidates: Any, size: int, names: Sequence[str] | None) -> IntVector | None:
     """Sorted unique candidate indices from indices, a boolean mask or variable names; None stays None."""
     if candidates is None:
         return None
-    values = np.asarray(candidates)
+    values = plain_array(candidates, "candidates")
     if values.ndim != 1:
         message = f"candidates has {values.ndim} dimensions; give a flat list of indices or names, or a boolean mask."
         raise ShapeError(message)

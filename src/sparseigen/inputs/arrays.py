@@ -6,7 +6,7 @@ This module (with its neighbours in ``inputs``) is the only place that asks what
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from sparseigen.errors import (
     DtypeError,
     DuplicateNamesError,
-    IntegerOverflowError,
     NonFiniteError,
     NotSymmetricError,
     OptionError,
@@ -25,6 +24,7 @@ from sparseigen.errors import (
     ZeroMatrixError,
 )
 from sparseigen.inputs.memory import check_room
+from sparseigen.inputs.plain_arrays import check_integers, plain_array, rounded_to
 from sparseigen.inputs.sparse_parts import checked_sparse
 from sparseigen.inputs.tensors import as_tensor, check_device, is_tensor
 
@@ -36,7 +36,6 @@ BLOCK_ENTRIES = 1 << 22
 ASYMMETRY_ALLOWED = {"float64": 1e-10, "float32": 1e-5}
 """Largest |A_ij - A_ji| / max|A| taken for rounding; such a matrix is replaced by (A + A') / 2."""
 
-LARGEST_EXACT_INTEGER = 2**53
 SMALLEST_SINGLE, LARGEST_SINGLE = 2.0**-50, 2.0**55
 """Largest entries of matrices that are multiplied in float32."""
 LARGEST_DOUBLED = 2.0**1000
@@ -166,6 +165,9 @@ def _split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
     if _module(value) == "pyarrow" and hasattr(value, "to_pandas"):
         value = value.to_pandas()
     module = _module(value)
+    if type(value).__name__ == "LazyFrame" and module == "polars":
+        message = "the data are a polars LazyFrame, which holds no numbers yet; pass frame.collect()."
+        raise DtypeError(message)
     if module not in ("pandas", "polars") or not hasattr(value, "columns"):
         return value, None
     names = tuple(str(name) for name in value.columns)
@@ -176,16 +178,34 @@ def _split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
         )
         raise DuplicateNamesError(message)
     if module == "pandas":
-        kinds = {str(name): dtype for name, dtype in zip(value.columns, value.dtypes, strict=True)}
+        kinds: dict[str, Any] = {str(name): dtype for name, dtype in zip(value.columns, value.dtypes, strict=True)}
         bad = [name for name, dtype in kinds.items() if getattr(dtype, "kind", "O") not in "fiub"]
     else:
-        bad = [str(name) for name, dtype in value.schema.items() if not (dtype.is_numeric() or str(dtype) == "Boolean")]
+        kinds = dict(value.schema)
+        bad = [str(name) for name, dtype in kinds.items() if not _is_number(dtype)]
     if bad:
         message = f"{len(bad)} columns are not numeric, the first is {bad[0]!r}; drop or encode them first."
         raise DtypeError(message)
+    _check_mixed_columns(value, kinds)
     if module == "polars":
         return value.to_numpy(), names
     return _pandas_values(value), names
+
+
+def _check_mixed_columns(frame: Any, kinds: Mapping[str, Any]) -> None:
+    """Whole numbers beside others become floating point on their way into one array: refuse those that would change."""
+    if len(set(kinds.values())) == 1 and isinstance(next(iter(kinds.values())), np.dtype):
+        return  # one type of NumPy's: the array is looked at as a whole
+    for place, (name, dtype) in enumerate(kinds.items()):
+        if str(dtype).lower() in ("int64", "uint64"):
+            column = frame[frame.columns[place]]
+            column = column.drop_nulls() if hasattr(column, "drop_nulls") else column.dropna()
+            check_integers(np.asarray(column.to_numpy()), f"column {name!r}")
+
+
+def _is_number(dtype: Any) -> bool:
+    """Whether NumPy has numbers for a type of polars; it has none of 128 bits."""
+    return str(dtype) == "Boolean" or (dtype.is_numeric() and not str(dtype).endswith("128"))
 
 
 def _pandas_values(frame: Any) -> Any:
@@ -198,7 +218,7 @@ def _pandas_values(frame: Any) -> Any:
 
 def _real_array(values: Any, what: str) -> Array:
     """A float32 or float64 array; the caller's own array where it already is one."""
-    array = np.asarray(values)
+    array = plain_array(values, what)
     kind = array.dtype.kind
     if kind == "c":
         message = (
@@ -212,14 +232,14 @@ def _real_array(values: Any, what: str) -> Array:
         )
         raise DtypeError(message)
     if kind in "iu":
-        _check_integers(array, what)
+        check_integers(array, what)
     # Half precision and float32 of either byte order are kept in float32.
     wanted = np.dtype(np.float32 if kind == "f" and array.dtype.itemsize <= 4 else np.float64)
     if array.dtype == wanted:
         return array
-    what = f"{what}, converted from {array.dtype} to {wanted},"
-    check_room(wanted.itemsize * array.size, what, "pass float32 numbers")
-    return array.astype(wanted)
+    converted = f"{what}, converted from {array.dtype} to {wanted},"
+    check_room(wanted.itemsize * array.size, converted, "pass float32 numbers")
+    return rounded_to(array, wanted, what)
 
 
 def _real_sparse(values: Any, what: str) -> Any:
@@ -227,24 +247,13 @@ def _real_sparse(values: Any, what: str) -> Any:
         _real_array(np.empty(0, dtype=values.dtype), what)
     values = checked_sparse(values, what)  # kernels follow these indices without a second look
     if values.dtype.kind in "iu":
-        _check_integers(values.data, what)
+        check_integers(values.data, what)
     wanted = np.dtype(np.float32 if values.dtype.kind == "f" and values.dtype.itemsize == 4 else np.float64)
     if values.dtype == wanted:
         return values
     check_room(16 * values.nnz, f"{what}, converted from {values.dtype} to {wanted},", "pass float32 numbers")
+    rounded_to(values.data, wanted, what)
     return values.astype(wanted)
-
-
-def _check_integers(array: Array, what: str) -> None:
-    if array.dtype.itemsize < 8 or array.size == 0:
-        return
-    largest = max(abs(int(array.max())), abs(int(array.min())))
-    if largest > LARGEST_EXACT_INTEGER:
-        message = (
-            f"{what} holds the integer {largest}, beyond 2**53: it has no exact float64 value. "
-            "Divide the data by a common factor or convert them to float yourself."
-        )
-        raise IntegerOverflowError(message)
 
 
 def _not_square(shape: tuple[int, ...]) -> str:

@@ -99,6 +99,9 @@ def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> No
     if not source.exists():
         message = f"{source} does not exist; check the path."
         raise MissingDataError(message)
+    if not (source.is_file() or source.is_dir()):  # a pipe would be waited for, and read only once
+        message = f"{source} is not a file; store it as one first."
+        raise InputError(message)
     if source.suffix.lower() not in {*TEXT, *OPENERS}:
         allowed = ", ".join(sorted({*TEXT, *OPENERS}))
         message = f"{source.name} has the ending {source.suffix!r}, which is not known. Allowed: {allowed}."

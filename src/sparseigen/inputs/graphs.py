@@ -1,9 +1,9 @@
-"""Graphs at the door: networkx, igraph, scipy sparse, edge arrays and frames become one checked matrix with labels."""
+"""Graphs at the door: matrices and edges become one checked matrix with labels."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,16 @@ from sparseigen.errors import (
     OptionError,
     ShapeError,
 )
-from sparseigen.inputs.optional import require
+from sparseigen.inputs.plain_arrays import plain_array, rounded_to
 from sparseigen.inputs.sparse_parts import checked_sparse
 
 LARGEST_EXACT_INTEGER = 2**53
+
+FINEST_SUMMED = 10
+"""Repeated weights that are multiples of 2^-FINEST_SUMMED are summed without rounding, where they are not too many."""
+
+MISSING = ("NAType", "NaTType", "MaskedConstant")
+"""Types of values that stand for none."""
 
 FRAME_COLUMNS = (("source", "target"), ("from", "to"), ("src", "dst"))
 """Names of the columns of an edge frame that are looked for; without them the first two columns are the ends."""
@@ -44,12 +50,15 @@ class Graph:
         Whether the graph says of itself that it is directed; None when it does not say (edge lists).
     notes : dict
         What happened on the way in: source, duplicates summed.
+    repeated : int
+        An entry is the rounded sum of so many repeated edges, at most; 1: no sum was rounded.
     """
 
     matrix: Any
     labels: Sequence[Any] | None = None
     directed: bool | None = True
     notes: dict[str, Any] = field(default_factory=dict)
+    repeated: int = 1
 
     @property
     def n_vertices(self) -> int:
@@ -70,25 +79,6 @@ def as_path(graph: Any) -> Path | None:
     return Path(graph) if isinstance(graph, (str, os.PathLike)) else None
 
 
-def check_graph(graph: Any) -> Graph:
-    """A checked graph from anything but a path."""
-    if isinstance(graph, Graph):
-        return graph
-    module = type(graph).__module__.split(".")[0]
-    if module in _PACKAGES:
-        return _PACKAGES[module](graph)
-    if sp.issparse(graph):
-        return graph_from_matrix(graph)
-    if hasattr(graph, "is_directed") and hasattr(graph, "nodes"):  # subclasses of networkx graphs
-        return _from_networkx(graph)
-    if isinstance(graph, tuple) and len(graph) in (2, 3) and all(np.ndim(part) == 1 for part in graph):
-        columns = [np.asarray(part) for part in graph]
-        if len({len(column) for column in columns}) > 1 or all(len(column) <= 3 for column in columns[:1]):
-            return _from_array(np.asarray(graph))
-        return graph_from_edges(*columns)
-    return _from_array(np.asarray(graph))
-
-
 def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, directed: bool | None = True) -> Graph:
     """A graph from its adjacency matrix (scipy sparse)."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -101,7 +91,16 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         message = f"edge weights have dtype {matrix.dtype}; they must be real numbers (float, int or bool)."
         raise DtypeError(message)
     notes: dict[str, Any] = {"duplicate_edges": "none"}
+    if matrix.dtype.itemsize > 8:
+        rounded_to(matrix.tocoo().data, np.dtype(np.float64), "the adjacency matrix")
+        matrix = matrix.astype(np.float64)
+    if matrix.format == "coo":
+        check_coo(matrix, labels)
     csr = checked_sparse(matrix, "the adjacency matrix").tocsr()
+    repeated = _most_repeated(matrix, csr)
+    if repeated > 1 and csr.dtype == np.float32:
+        csr = checked_sparse(matrix.astype(np.float64), "the adjacency matrix").tocsr()
+    rounds = repeated > 1 and not sums_are_exact(matrix.tocoo().data)
     if csr.dtype.kind == "b":
         csr = sp.csr_array((csr.data.astype(np.int8), csr.indices, csr.indptr), shape=csr.shape)
     if not csr.has_canonical_format or not csr.data.all():
@@ -118,7 +117,27 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         if csr.nnz < before:
             notes["duplicate_edges"] = f"{before - csr.nnz} summed"
     _check_weights(csr, labels)
-    return Graph(csr, labels, directed, notes)
+    return Graph(csr, labels, directed, notes, repeated if rounds else 1)
+
+
+def _most_repeated(matrix: Any, csr: Any) -> int:
+    """How many real weights are summed into one entry, at most; whole numbers are summed without rounding."""
+    if csr.dtype.kind != "f" or (csr.nnz == matrix.nnz and csr.has_canonical_format):
+        return 1
+    entries = matrix.tocoo()
+    ones = np.ones(entries.data.size, dtype=np.int64)
+    return int(sp.csr_array(sp.coo_array((ones, (entries.row, entries.col)), shape=matrix.shape)).data.max(initial=1))
+
+
+def sums_are_exact(weights: NDArray[Any]) -> bool:
+    """Whether every sum of some of these weights is a float: all are multiples of a power of two, and few enough."""
+    with np.errstate(over="ignore"):
+        total = float(weights.sum(dtype=np.float64))
+        for halvings in (0, FINEST_SUMMED):
+            scaled = weights * 2.0**halvings
+            if total * 2.0**halvings < LARGEST_EXACT_INTEGER and np.array_equal(scaled, np.floor(scaled)):
+                return True
+    return False
 
 
 def graph_from_edges(
@@ -135,18 +154,26 @@ def graph_from_edges(
         check_vertex_numbers(column, f"the {name} column")
     ends = [column.astype(np.int64) if column.dtype.kind in "fu" else column for column in (source, target)]
     labels, numbers = _labels(*ends)
-    weights = np.ones(len(source), dtype=np.int32) if weight is None else np.asarray(weight)
-    if weights.dtype.kind not in "fiub":
-        message = f"edge weights have dtype {weights.dtype}; they must be real numbers (float, int or bool)."
-        raise DtypeError(message)
+    weights = np.ones(len(source), dtype=np.int32) if weight is None else plain_weights(weight)
     size = int(max(part.max() for part in numbers)) + 1 if labels is None else len(labels)
     matrix = sp.coo_array((weights, numbers), shape=(size, size))
     repeated = matrix.nnz
-    _check_coo(matrix, labels)
+    check_coo(matrix, labels)
     graph = graph_from_matrix(matrix, labels=labels, directed=directed)
     if graph.matrix.nnz < repeated:
         graph.notes["duplicate_edges"] = f"{repeated - graph.matrix.nnz} summed"
     return graph
+
+
+def plain_weights(weights: Any) -> NDArray[Any]:
+    """Weights in a type that scipy's matrices hold."""
+    values = plain_array(weights, "the column of weights")
+    if values.dtype.kind not in "fiub":
+        message = f"edge weights have dtype {values.dtype}; they must be real numbers (float, int or bool)."
+        raise DtypeError(message)
+    if values.dtype.kind == "f":
+        return rounded_to(values, np.dtype(np.float32 if values.dtype.itemsize <= 4 else np.float64), "the weights")
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 def check_vertex_numbers(column: NDArray[Any], where: str) -> None:
@@ -169,6 +196,18 @@ def check_vertex_numbers(column: NDArray[Any], where: str) -> None:
     elif column.dtype.kind in "cmMV":
         message = f"{where} has dtype {column.dtype}; vertices must be whole numbers or names."
         raise DtypeError(message)
+    elif column.dtype.kind == "O":
+        _check_names(column, where)
+
+
+def _check_names(column: NDArray[Any], where: str) -> None:
+    for row, name in enumerate(column.ravel().tolist()):
+        if name is None or type(name).__name__ in MISSING or (isinstance(name, float) and name != name):
+            message = f"{where} has no vertex in row {row} ({name!r}); drop the edges with a missing end first."
+            raise NodeError(message)
+        if not isinstance(name, Hashable):
+            message = f"{where} holds {name!r} in row {row}; vertices must be whole numbers or names."
+            raise DtypeError(message)
 
 
 def _labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[Any]]]:
@@ -230,7 +269,7 @@ def vertex_labels(nodes: Any, name: str) -> NDArray[np.int64] | None:
     return np.unique(np.array(wanted, dtype=np.int64))
 
 
-def _check_coo(matrix: Any, labels: Sequence[Any] | None) -> None:
+def check_coo(matrix: Any, labels: Sequence[Any] | None) -> None:
     """Before duplicates are summed: a sum could hide a negative weight."""
     bad = np.flatnonzero(~(matrix.data >= 0)) if matrix.data.size else np.zeros(0)
     if bad.size:
@@ -256,66 +295,6 @@ def _raise_bad_weight(weight: Any, row: int, column: int, count: int, labels: Se
     raise NonFiniteError(message)
 
 
-def _from_array(values: NDArray[Any]) -> Graph:
-    if values.ndim == 2 and values.shape[1] in (2, 3):
-        return graph_from_edges(*(np.ascontiguousarray(values[:, i]) for i in range(values.shape[1])))
-    if values.ndim == 2 and values.shape[0] == values.shape[1] and values.dtype.kind in "fiub":
-        return graph_from_matrix(sp.csr_array(values))
-    message = (
-        f"the graph is an array of shape {values.shape} and dtype {values.dtype}; give edges (m x 2, or m x 3 with "
-        "weights), a square adjacency matrix (scipy sparse, or dense with at least 4 vertices), a networkx or igraph "
-        "graph, an edge frame, or a path."
-    )
-    raise ShapeError(message)
-
-
-def _from_networkx(graph: Any) -> Graph:
-    networkx = require("networkx", purpose="a networkx graph")
-    if len(graph) == 0:
-        msg = "the graph has no vertices; at least one is needed."
-        raise ShapeError(msg)
-    labels = list(graph)
-    directed = bool(graph.is_directed())
-    weights = {data["weight"] for _, _, data in graph.edges(data=True) if "weight" in data}
-    wrong = sorted((repr(w) for w in weights if isinstance(w, str) or not np.isreal(w)), key=str)
-    if wrong:
-        message = f"an edge weight is {wrong[0]}; the edge attribute 'weight' must be a number."
-        raise DtypeError(message)
-    dtype = np.int64 if all(isinstance(w, (int, np.integer)) for w in weights) else np.float64
-    if graph.number_of_edges() == 0:
-        return Graph(sp.csr_array((len(labels), len(labels)), dtype=np.int64), labels, directed, {})
-    matrix = networkx.to_scipy_sparse_array(graph, nodelist=labels, weight="weight", dtype=dtype, format="csr")
-    checked = graph_from_matrix(matrix, labels=labels, directed=directed)
-    if graph.is_multigraph():
-        checked.notes["duplicate_edges"] = "parallel edges summed"
-    return checked
-
-
-def _from_igraph(graph: Any) -> Graph:
-    edges = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    weights = np.asarray(graph.es["weight"]) if graph.is_weighted() else np.ones(len(edges), dtype=np.int32)
-    size = graph.vcount()
-    if not graph.is_directed():
-        other = edges[:, 0] != edges[:, 1]
-        edges, weights = np.vstack([edges, edges[other][:, ::-1]]), np.concatenate([weights, weights[other]])
-    matrix = sp.coo_array((weights, (edges[:, 0], edges[:, 1])), shape=(size, size))
-    labels = list(graph.vs["name"]) if "name" in graph.vs.attributes() else None
-    _check_coo(matrix, labels)
-    return graph_from_matrix(matrix, labels=labels, directed=bool(graph.is_directed()))
-
-
-def _from_frame(frame: Any) -> Graph:
-    if hasattr(frame, "to_pandas") and type(frame).__module__.startswith("pyarrow"):
-        frame = frame.to_pandas()
-    names = [str(name) for name in frame.columns]
-    wanted = edge_columns(names)
-    if len(wanted) < 2:
-        message = f"the edge frame has columns {names}; it needs two for the ends of an edge."
-        raise ShapeError(message)
-    columns = [np.asarray(frame[frame.columns[names.index(name)]]) for name in wanted]
-    return graph_from_edges(*columns)
-
-
 def edge_columns(names: list[str]) -> list[str]:
     """The names of the columns that hold the two ends of an edge and, if there is one, its weight."""
     ends = list(next((pair for pair in FRAME_COLUMNS if set(pair) <= set(names)), names[:2]))
@@ -323,15 +302,6 @@ def edge_columns(names: list[str]) -> list[str]:
     if "weight" in rest:
         return [*ends, "weight"]
     return [*ends, *rest] if len(names) == 3 else ends
-
-
-_PACKAGES: dict[str, Callable[[Any], Graph]] = {
-    "networkx": _from_networkx,
-    "igraph": _from_igraph,
-    "pandas": _from_frame,
-    "polars": _from_frame,
-    "pyarrow": _from_frame,
-}
 
 
 def is_text(value: Any) -> bool:

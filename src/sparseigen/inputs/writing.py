@@ -125,12 +125,24 @@ def check_target(target: Path) -> None:
     """Refuse folders, devices and pipes, which a rename would replace or fail on."""
     try:
         mode = target.lstat().st_mode
+        plain = stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and not _leads_to_a_device(target))
     except OSError:  # not there yet, or writing it will say why not
         return
-    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+    if not plain:
         kind = "a folder" if stat.S_ISDIR(mode) else "not a plain file"
         message = f"{target} is {kind}; give the name of a file."
         raise OptionError(message)
+
+
+def _leads_to_a_device(link: Path) -> bool:
+    """Whether a link is one like /dev/stdout: it is not to become a file, whatever it leads to at the moment."""
+    if os.readlink(link).startswith(("/dev/", "/proc/")):
+        return True
+    try:
+        mode = link.stat().st_mode
+    except OSError:  # it leads nowhere
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _other_name(target: Path) -> Path:

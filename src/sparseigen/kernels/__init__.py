@@ -16,7 +16,18 @@ from sparseigen.errors import OptionError
 from sparseigen.kernels import numpy_bounds, numpy_reference
 
 
+def _check_threads() -> None:
+    wanted = os.environ.get("SPARSEIGEN_NUM_THREADS", "")
+    if wanted and not (wanted.strip().isdecimal() and len(wanted) < 10):
+        message = (
+            f"SPARSEIGEN_NUM_THREADS={wanted!r} must be a whole number of threads (0 or unset: as many as this process "
+            "has cores)."
+        )
+        raise OptionError(message)
+
+
 def _choose() -> ModuleType:
+    _check_threads()
     wanted = os.environ.get("SPARSEIGEN_KERNELS", "")
     if wanted not in ("", "compiled", "numpy"):
         message = f"SPARSEIGEN_KERNELS={wanted!r} is not known. Allowed: 'compiled', 'numpy' (or unset)."

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import OptionError, ShapeError
+from sparseigen.inputs.arguments import check_many, check_result
 from sparseigen.inputs.labels import as_labels, as_scores
 from sparseigen.report.page import Report, render, rounded
 from sparseigen.report.provenance import data_rows, setting_rows, version_rows
@@ -77,7 +78,8 @@ def component_report(
     True
     """
     points = _points(path)
-    answer = list(results) or _chosen(path)
+    answer = [check_result(result, "an entry of results") for result in check_many(results, "results", "[result]")]
+    answer = answer or _chosen(path)
     _check_sizes([answer, *points], names)
     title = "Sparse components" if title is None else str(title)
     total, dense = total_variance, None

@@ -11,7 +11,8 @@ import numpy as np
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.graphs.files import read_file
 from sparseigen.graphs.model import IntegerGraph, build_graph
-from sparseigen.inputs.graphs import Graph, as_path, check_graph
+from sparseigen.inputs.graph_objects import check_graph
+from sparseigen.inputs.graphs import Graph, as_path
 from sparseigen.inputs.labels import as_positions
 from sparseigen.report.drawing import MOST_DRAWN, drawn_vertices, force_layout, heaviest_edges
 from sparseigen.report.page import Report, render, rounded

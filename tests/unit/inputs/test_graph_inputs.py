@@ -19,7 +19,7 @@ from sparseigen.errors import (
     OptionError,
     ShapeError,
 )
-from sparseigen.inputs.graphs import check_graph
+from sparseigen.inputs.graph_objects import check_graph
 
 
 def weighted_karate():
