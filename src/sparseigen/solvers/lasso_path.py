@@ -22,6 +22,8 @@ MAX_EVENTS = 8
 """Events allowed for each variable that may be chosen; ties could otherwise make a variable come and go for ever."""
 SAME = 1e-10
 """Levels that differ by this share are the same: what happens at the current one happens at once."""
+LARGEST_SAME = 1e-4
+"""The most to which rounding raises that share where active variables are nearly the same."""
 
 
 def follow_lasso_path(operator: Operator, target: Vector, ridge: float, level: float, cardinality: int) -> Vector:
@@ -39,13 +41,14 @@ def follow_lasso_path(operator: Operator, target: Vector, ridge: float, level: f
     came, gone = {active[0]}, dict[int, float]()  # at the current level; what has gone with the sign it had
     for _ in range(MAX_EVENTS * cardinality + 8):
         constant, slope = _piece(gram[active], target[active], signs)
-        entering, at_entry = _next_entry(
-            target, gram, constant, slope, active, current, gone, tied=len(active) < cardinality
-        )
+        same = _same_level(gram[active])
+        limit = current * (1.0 + (same if len(active) < cardinality else -same))  # ties come in while there is room
+        entering, at_entry = _next_entry(target, gram, constant, slope, active, limit, gone)
+        at_entry = min(at_entry, current)
         leaving, at_exit = _next_exit(constant, slope, current, np.isin(active, list(came)))
         following = max(at_entry, at_exit, level)
         full = entering >= 0 and len(active) == cardinality and at_entry >= max(at_exit, level)
-        if following < current * (1.0 - SAME):
+        if following < current * (1.0 - same):
             came, gone = set(), {}
         current = following
         if full or following <= level:
@@ -64,6 +67,13 @@ def follow_lasso_path(operator: Operator, target: Vector, ridge: float, level: f
     constant, slope = _piece(gram[active], target[active], signs)
     coefficients[active] = constant - current * slope
     return coefficients
+
+
+def _same_level(inner: Vector) -> float:
+    """By how much levels that are the same may differ: solving with nearly dependent variables loses digits."""
+    values = np.linalg.svd(inner, compute_uv=False)
+    lost = 32.0 * np.finfo(np.float64).eps * float(values[0])
+    return LARGEST_SAME if lost >= LARGEST_SAME * float(values[-1]) else max(SAME, lost / float(values[-1]))
 
 
 def _first_largest(values: Vector) -> int:
@@ -90,15 +100,13 @@ def _next_entry(
     constant: Vector,
     slope: Vector,
     active: list[int],
-    current: float,
+    limit: float,
     gone: Mapping[int, float],
-    *,
-    tied: bool,
 ) -> tuple[int, float]:
-    """The inactive variable whose correlation meets the level first, and the level at which it does.
+    """The inactive variable whose correlation meets the level first, below ``limit``, and the level at which it does.
 
     A variable that has just gone meets the current level with its old sign and on this piece no other: rounding must
-    not bring it back. Others that meet the current level come in at once where ``tied``.
+    not bring it back.
     """
     correlation, growth = target - gram @ constant, gram @ slope  # correlation(level) = correlation + level * growth
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -106,14 +114,13 @@ def _next_entry(
         from_below = -correlation / (1.0 + growth)
     for variable, sign in gone.items():
         (from_above if sign > 0.0 else from_below)[variable] = 0.0
-    limit = current * (1.0 + SAME if tied else 1.0 - SAME)
     meets = np.maximum(
         np.where((from_above > 0.0) & (from_above < limit), from_above, 0.0),
         np.where((from_below > 0.0) & (from_below < limit), from_below, 0.0),
     )
     meets[active] = 0.0
     entering = _first_largest(meets)
-    return (entering, min(float(meets[entering]), current)) if meets[entering] > 0.0 else (-1, 0.0)
+    return (entering, float(meets[entering])) if meets[entering] > 0.0 else (-1, 0.0)
 
 
 def _next_exit(constant: Vector, slope: Vector, current: float, came: NDArray[np.bool_]) -> tuple[int, float]:
