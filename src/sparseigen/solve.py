@@ -80,7 +80,8 @@ def sparse_eigenvector(
         exactly on the support found, or nothing. ``start="max-variance", polish=None`` is Algorithm 1 of the
         paper, iterate by iterate.
     nonnegative : bool
-        Only loadings >= 0.
+        Only loadings >= 0. The certificate's proven end is that of the problem without signs: it holds for this one
+        too, and may stay away from the answer however good that is.
     candidates : array of indices or names, or boolean mask, optional
         The only variables that may be chosen.
     rtol, atol : float
