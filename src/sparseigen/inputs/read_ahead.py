@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.inputs.row_source import RowSource
+from sparseigen.errors import InputError
+from sparseigen.inputs.columns import damaged
+from sparseigen.inputs.row_source import RowSource, file_state
 
 BLOCKS_HELD = 3
 """One being read, one waiting, one in use."""
@@ -21,10 +23,30 @@ class ReadAhead:
 
     def __init__(self, source: RowSource, rows: int) -> None:
         self.source, self.rows = source, rows
+        self._state = file_state(source)
         self._buffers: list[NDArray[Any]] = []
 
     def blocks(self, start: int = 0) -> Iterator[Any]:
-        """Blocks in order; each is valid until the next one is asked for."""
+        """Blocks in order; each is valid until the next one is asked for.
+
+        A file that changed since it was opened is refused, before the first block and after the last: means of one
+        file and products of another make an answer about neither.
+        """
+        self._check_unchanged()
+        yield from self._from_thread(start)
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        with damaged(self.source.label, "blocks of rows"):
+            state = file_state(self.source)
+        if state != self._state:
+            message = (
+                f"{self.source.label} changed while it was being read; make the operator anew, with covariance(...), "
+                "when nobody writes to it."
+            )
+            raise InputError(message)
+
+    def _from_thread(self, start: int) -> Iterator[Any]:
         free: queue.SimpleQueue[NDArray[Any] | None] = queue.SimpleQueue()
         for buffer in self._own_buffers():
             free.put(buffer)

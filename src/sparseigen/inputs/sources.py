@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import InputError, OptionError, SlowLayoutWarning
-from sparseigen.inputs.columns import Table
+from sparseigen.inputs.columns import Table, check_names
 from sparseigen.inputs.row_files import ZarrRows, open_rows
 from sparseigen.inputs.row_source import ArrayRows, CallerRows, PlainRows, RowSource, iter_once
 
@@ -28,6 +28,7 @@ def as_row_source(value: Any, *, dataset: str | None, shape: Any) -> RowSource |
     if shape is not None and tuple(shape) != source.shape:
         message = f"shape={tuple(shape)} does not fit {source.label}, which has shape {source.shape}."
         raise OptionError(message)
+    check_names(source.label, source.names)
     if source.advice is not None and source.shape[0] * source.shape[1] * source.dtype.itemsize > LARGE:
         warnings.warn(f"{source.advice}", SlowLayoutWarning, stacklevel=4)
     return source
