@@ -76,7 +76,7 @@ def _vector_checks(result: SparseEigResult, operator: Operator, allowed: Any) ->
             i for i, (ours, theirs) in enumerate(zip(result.names, operator.names, strict=False)) if ours != theirs
         ]
         same = not other and len(result.names) == len(operator.names)
-        detail = "those of the matrix" if same else f"not those of the matrix, from variable {(other or ['?'])[0]} on"
+        detail = "those of the matrix" if same else f"not those of the matrix; they differ at variables {other[:5]}"
         yield Check("names", same, detail)
     if allowed is not None:
         outside = np.setdiff1d(np.flatnonzero(vector), allowed)

@@ -118,6 +118,14 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
+def check_position(value: Any, count: int, name: str) -> int:
+    """A position, counted from 0; negative ones count from the end."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not -count <= value < count:
+        message = f"{name}={value!r} must be a whole number from 0 to {count - 1}."
+        raise OptionError(message)
+    return int(value)
+
+
 def check_method_options(options: Any, allowed: Sequence[str], method: str) -> dict[str, Any]:
     """The parameters of one method as a dict; every name must be one the method has."""
     if options is None:
