@@ -12,8 +12,12 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
-from sparseigen import errors
+from sparseigen import errors, kernels
 from sparseigen.inputs.columns import Table
+from sparseigen.inputs.sources import check_checkpoint
+from sparseigen.kernels import numpy_reference
+from sparseigen.report import graph_report
+from sparseigen.report.page import Report
 
 MATRIX = se.datasets.load_pitprops().matrix
 NAMES = list(se.datasets.load_pitprops().names)
@@ -124,3 +128,31 @@ def test_answers_stay_as_they_are_in_copies(how):
     for array in (other.vector, other.history, graph.indicator, graph.history):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "a\0b", "", 5, None, b"x"])
+def test_names_that_no_file_can_have(name, tmp_path, data):
+    np.save(tmp_path / "x.npy", data)
+    page = Report("title", "<!doctype html>")
+    calls = [page.save, lambda name: check_checkpoint(5 if name is None else name)]
+    if isinstance(name, str):
+        calls += [se.read_graph, lambda name: se.densest_k_subgraph(name, 2), se.covariance]
+    for call in calls:
+        with pytest.raises(errors.InputError):
+            call(str(tmp_path / name) if isinstance(name, str) and len(name) > 2 else name)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["x.npy"]
+
+
+@pytest.mark.parametrize("count", ["x", -1, None, 1.5, True, 2**40])
+def test_thread_counts_that_are_none(count):
+    before = kernels.thread_count()
+    for set_thread_count in (kernels.set_thread_count, numpy_reference.set_thread_count):
+        with pytest.raises(errors.OptionError, match="threads"):
+            set_thread_count(count)
+    assert kernels.thread_count() == before
+
+
+@pytest.mark.parametrize("given", [None, 5, "x", [5], [se.sparse_eigenvector(MATRIX, 2)]])
+def test_pages_about_what_is_no_subgraph(given):
+    with pytest.raises(errors.OptionError, match="curve_or_result"):
+        graph_report(given)
