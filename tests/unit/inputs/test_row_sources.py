@@ -364,3 +364,34 @@ def test_memory_limits_may_be_numbers_of_numpy():
     assert check_memory_limit(np.int64(10**8)) == check_memory_limit(np.float32(1e8)) == 10**8
     with pytest.raises(errors.OptionError):
         check_memory_limit(np.bool_(True))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_that_differ_from_pass_to_pass_are_refused(data, sparse, rng):
+    """A loader that shuffles has no covariance; neither have blocks that the caller goes on writing to."""
+    kind = sp.csr_array if sparse else np.asarray
+
+    def shuffled():
+        order = rng.permutation(len(data))
+        return [kind(data[order[:9]]), kind(data[order[9:]])]
+
+    with pytest.raises(errors.InputError, match="not what it was in an earlier pass"):
+        se.sparse_eigenvector(se.covariance(shuffled, shape=data.shape), 2)
+
+    def cut_anew():
+        at = int(rng.integers(1, len(data) - 1))  # other blocks of the same rows are the same data
+        return [kind(data[:at]), kind(data[at:])]
+
+    found = se.sparse_eigenvector(se.covariance(cut_anew, shape=data.shape), 2)
+    assert found.value == pytest.approx(se.sparse_eigenvector(se.covariance(data), 2).value)
+
+
+def test_memory_maps_and_blocks_that_are_written_to_are_refused(tmp_path, data):
+    mapped = np.memmap(tmp_path / "x.bin", dtype=np.float64, mode="w+", shape=data.shape)
+    mapped[:] = data
+    blocks = [data[:10].copy(), data[10:].copy()]
+    for operator, written in ((se.covariance(mapped), [mapped]), (se.covariance(blocks, shape=data.shape), blocks)):
+        for part in written:
+            part *= 3.0
+        with pytest.raises(errors.InputError, match="not what it was in an earlier pass"):
+            se.sparse_eigenvector(operator, 2)
