@@ -14,6 +14,7 @@ ELSEWHERE = {
     "datasets/download.py": "a download is continued where it stopped",
     "datasets/fetch.py": "a download takes its name once its checksum fits",
     "datasets/archive.py": "an archive is unpacked into a folder that takes its name at the end",
+    "cli/__init__.py": "streams that were closed are opened on the null device",
     "cli/loading.py": "a copy of standard input in a temporary folder",
 }
 WRITING = {"write_text", "write_bytes", "savez", "savez_compressed", "savetxt", "tofile", "mkdir", "mkdtemp", "mkstemp",

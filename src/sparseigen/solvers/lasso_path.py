@@ -33,7 +33,7 @@ def follow_lasso_path(operator: Operator, target: Vector, ridge: float, level: f
     coefficients = np.zeros(len(target))
     if current <= level:
         return coefficients
-    active = [int(np.abs(target).argmax())]
+    active = [_first_largest(np.abs(target))]
     gram = _columns(operator, active, ridge)
     signs = np.sign(target[active])
     came, gone = {active[0]}, dict[int, float]()  # at the current level; what has gone with the sign it had
@@ -64,6 +64,11 @@ def follow_lasso_path(operator: Operator, target: Vector, ridge: float, level: f
     constant, slope = _piece(gram[active], target[active], signs)
     coefficients[active] = constant - current * slope
     return coefficients
+
+
+def _first_largest(values: Vector) -> int:
+    """The lowest index of the largest value: among ties rounding must not choose, or SPCA would never settle."""
+    return int(np.flatnonzero(values >= values.max() * (1.0 - SAME))[0])
 
 
 def _columns(operator: Operator, indices: list[int], ridge: float) -> Vector:
@@ -107,7 +112,7 @@ def _next_entry(
         np.where((from_below > 0.0) & (from_below < limit), from_below, 0.0),
     )
     meets[active] = 0.0
-    entering = int(meets.argmax())
+    entering = _first_largest(meets)
     return (entering, min(float(meets[entering]), current)) if meets[entering] > 0.0 else (-1, 0.0)
 
 

@@ -206,6 +206,14 @@ def test_lasso_path_with_more_ties_than_variables_allowed() -> None:
     np.testing.assert_allclose(found, [1.0 / 3.1] * 3 + [0.0] * 3)
     result = se.sparse_eigenvector(np.ones((6, 6)), 3, method="spca", certify=False)
     assert result.value == pytest.approx(3.0)
+    assert result.stop_reason == "value_stalled"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rounding_does_not_choose_among_ties(seed: int) -> None:
+    noise = 1.0 + 1e-14 * np.random.default_rng(seed).standard_normal(6)
+    found = follow_lasso_path(as_operator(np.ones((6, 6))), noise, 0.1, 0.0, 3)
+    assert np.flatnonzero(found).tolist() == [0, 1, 2]
 
 
 def test_a_coefficient_that_does_not_move_never_leaves() -> None:
