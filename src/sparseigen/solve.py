@@ -29,7 +29,7 @@ from sparseigen.inputs.arguments import (
 )
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
-from sparseigen.operators.shifted import ShiftedOperator
+from sparseigen.operators.shifted import ShiftedOperator, search_unit
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.solvers import SOLVERS, SolverOptions, SolverOutcome, check_definite, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
@@ -38,9 +38,6 @@ from sparseigen.solvers.support import recomputed_value
 from sparseigen.solvers.truncated_power import POLISHES
 
 SOLVERS["exact"] = EXACT_SOLVER  # it proves with the certificates' bounds, so it lives above the other solvers
-
-LARGEST_PLAIN_EXPONENT = 200
-"""Entries between 2**-200 and 2**200 are searched as they are."""
 
 
 def sparse_eigenvector(
@@ -80,7 +77,8 @@ def sparse_eigenvector(
         exactly on the support found, or nothing. ``start="max-variance", polish=None`` is Algorithm 1 of the
         paper, iterate by iterate.
     nonnegative : bool
-        Only loadings >= 0.
+        Only loadings >= 0. The certificate's proven end is that of the problem without signs: it holds for this one
+        too, and may stay away from the answer however good that is.
     candidates : array of indices or names, or boolean mask, optional
         The only variables that may be chosen.
     rtol, atol : float
@@ -295,18 +293,6 @@ class _Request:
             "atol": options.atol,
             "max_iterations": options.max_iterations,
         }
-
-
-def search_unit(operator: Operator, which: str) -> float:
-    """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
-
-    Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the
-    middle of it without rounding.
-    """
-    sign = 1.0 if which == "largest" else -1.0
-    magnitude = operator.magnitude()
-    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
-    return sign if abs(exponent) <= LARGEST_PLAIN_EXPONENT else math.ldexp(sign, min(-exponent, 1000))
 
 
 def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates.portfolio import certify
-from sparseigen.errors import InputError, ShapeError, ZeroMatrixError
+from sparseigen.errors import InputError, ShapeError, SparseigenError, ZeroMatrixError
 from sparseigen.inputs.arguments import check_cardinality, check_start_vector
+from sparseigen.inputs.arrays import check_symmetric
 from sparseigen.operators import Operator, as_operator
+from sparseigen.operators.shifted import ShiftedOperator, search_unit
 from sparseigen.results.recovery import RecoveryCheck, RecoveryTerms
 from sparseigen.solvers.interface import Progress, SolverOptions
 from sparseigen.solvers.truncated_power import solve_truncated_power
@@ -58,7 +60,9 @@ def restricted_norm(E: Any, s: int) -> tuple[float, float]:
 
 def _bracket(operator: Operator, cardinality: int) -> tuple[float, float]:
     options = SolverOptions(progress=Progress(operator.size))
-    outcome = solve_truncated_power(operator, cardinality, options)
+    unit = search_unit(operator, "largest")
+    searched = operator if unit == 1.0 else ShiftedOperator(operator, sign=unit)
+    outcome = solve_truncated_power(searched, cardinality, options)
     certificate = certify(operator, cardinality, outcome.vector)
     return certificate.lower_bound, certificate.upper_bound
 
@@ -68,9 +72,9 @@ def recovery_check(A_true: Any, A_observed: Any, cardinality: int, start: Any) -
 
     Parameters
     ----------
-    A_true : array
-        The matrix without noise; its leading eigenvalue must be positive and simple.
-    A_observed : array
+    A_true : array, scipy sparse matrix or DataFrame
+        The symmetric matrix without noise; its leading eigenvalue must be positive and simple.
+    A_observed : array, scipy sparse matrix or DataFrame
         What the iteration runs on; E = A_observed - A_true.
     cardinality : int
         k of the iteration.
@@ -100,7 +104,10 @@ def recovery_check(A_true: Any, A_observed: Any, cardinality: int, start: Any) -
     >>> str(se.recovery_check(true, true, 4, [1, 0, 0, 0, 0]))
     'fails: mu_1 > 0'
     """
-    true, observed = _square(A_true, "A_true"), _square(A_observed, "A_observed")
+    (true, names), (observed, others) = _square(A_true, "A_true"), _square(A_observed, "A_observed")
+    if names is not None and others is not None and names != others and sorted(names) == sorted(others):
+        msg = "A_true and A_observed have the same variables in another order; bring both into one order first."
+        raise InputError(msg)
     if true.shape != observed.shape:
         message = f"A_true has shape {true.shape}, A_observed {observed.shape}; they must be equal."
         raise ShapeError(message)
@@ -119,12 +126,20 @@ def recovery_check(A_true: Any, A_observed: Any, cardinality: int, start: Any) -
     return RecoveryCheck(verdict, condition, k, sparsity, s, eigenvalue, gap, overlap, low, high)
 
 
-def _square(matrix: Any, name: str) -> NDArray[np.float64]:
-    values = np.asarray(matrix, dtype=np.float64)
-    if values.ndim != 2 or values.shape[0] != values.shape[1] or values.size == 0:
-        message = f"{name} has shape {values.shape}; it must be a square matrix."
-        raise ShapeError(message)
-    return values
+def _square(matrix: Any, name: str) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    """A symmetric matrix as a dense array, and the names of its variables; it may be zero."""
+    try:
+        checked = check_symmetric(matrix)
+    except ZeroMatrixError:
+        return np.zeros(np.shape(matrix)), None
+    except ShapeError as error:
+        message = f"{name} has shape {np.shape(matrix)}; it must be a square matrix."
+        raise ShapeError(message) from error
+    except SparseigenError as error:
+        message = f"{name}: {error}"
+        raise type(error)(message) from error
+    values = checked.values.toarray() if checked.layout == "sparse" else checked.values
+    return values.astype(np.float64), checked.names
 
 
 def _leading(matrix: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:

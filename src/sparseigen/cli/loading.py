@@ -11,7 +11,7 @@ from typing import Any
 
 from sparseigen.cli.failures import bad_usage, one_line
 from sparseigen.cli.options import Reading
-from sparseigen.errors import CardinalityError, ShapeError
+from sparseigen.errors import CardinalityError, ShapeError, SparseigenError
 
 MAGIC = {
     b"\x93NUMPY": "npy",
@@ -109,7 +109,13 @@ def local_file(data: str, kind: str | None, default: str = "csv") -> Iterator[tu
             while first:
                 file.write(first)
                 first = stream.read(BLOCK)
-        yield path, kind
+        try:
+            yield path, kind
+        except SparseigenError as error:  # the temporary file is nothing the user knows of
+            told = str(error).replace(str(path), "standard input").replace(path.name, "standard input")
+            if told == str(error):
+                raise
+            raise type(error)(told) from error
 
 
 def column_of(text: str, count: int) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from sparseigen.estimators.path import cardinality_path
 from sparseigen.inputs.arguments import Sparsity, check_sparsity
 from sparseigen.operators import Operator
 from sparseigen.operators.deflated import DEFLATIONS
+from sparseigen.results.path import check_share
 
 GRID_POINTS = 24
 """Cardinalities tried when one is to be chosen; spread evenly on a logarithmic scale."""
@@ -29,6 +30,7 @@ def choose_cardinalities(
     >>> choose_cardinalities(operator, 0.5, 2), choose_cardinalities(operator, "auto", 1)
     ([6, 6], [7])
     """
+    check_share(share)
     wanted: Sparsity = check_sparsity(cardinality, operator.size, count)
     if wanted.cardinalities is not None:
         return wanted.cardinalities
@@ -39,9 +41,6 @@ def _automatic(operator: Operator, count: int, deflation: str, share: float) -> 
     """For each component the smallest k on a grid that explains ``share`` of its dense optimum, deflating by it."""
     if deflation not in DEFLATIONS:
         message = f"cardinality='auto' chooses component by component; with deflation={deflation!r} give numbers."
-        raise OptionError(message)
-    if not 0.0 < share <= 1.0:
-        message = f"share={share!r} must be above 0 and at most 1."
         raise OptionError(message)
     chosen: list[int] = []
     grid = cardinality_grid(operator.size)

@@ -25,10 +25,10 @@ from sparseigen.inputs.arguments import (
 from sparseigen.inputs.memory import check_room
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices
-from sparseigen.operators.shifted import ShiftedOperator
+from sparseigen.operators.shifted import ShiftedOperator, search_unit
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.results.path import SparsePath
-from sparseigen.solve import search_unit, sparse_eigenvector, spreading
+from sparseigen.solve import sparse_eigenvector, spreading
 from sparseigen.solvers import SolverOptions, check_definite, check_solver
 from sparseigen.solvers.interface import OnIteration, Progress, SparseVector
 from sparseigen.solvers.path_greedy import greedy_path

@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sparseigen.errors import OptionError
 from sparseigen.estimators.choosing import cardinality_grid
 from sparseigen.estimators.path import cardinality_path
 from sparseigen.estimators.sparse_pca import FLOATS, SparsePCA
-from sparseigen.inputs.arguments import check_choice, check_flag
+from sparseigen.inputs.arguments import check_cardinality, check_choice, check_count, check_flag, check_many
 from sparseigen.inputs.tables import check_no_gaps, squared_distances
 from sparseigen.operators import covariance
 from sparseigen.operators.deflated import DEFLATIONS
@@ -91,10 +92,13 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         check_no_gaps(X, names)
         check_choice(self.rule, RULES, "rule")
         base = SparsePCA() if self.estimator is None else self.estimator
-        grid = cardinality_grid(X.shape[1]) if self.cardinalities is None else sorted(set(self.cardinalities))
-        folds = list(check_cv(self.cv).split(X))
+        if not isinstance(base, SparsePCA):
+            message = f"estimator={base!r} must be a SparsePCA (an object of it), got {type(base).__name__}."
+            raise OptionError(message)
+        grid = self._grid(X.shape[1])
+        folds = self._folds(X)
         chosen: list[int] = []
-        for component in range(base.n_components):
+        for component in range(check_count(base.n_components, "n_components")):
             shares = np.array([_held_out_shares(base, X[a], X[b], grid, chosen) for a, b in folds])
             if component == 0:
                 self.cv_results_ = _summary(grid, shares)
@@ -102,6 +106,23 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.cardinality_ = chosen
         self.best_estimator_ = clone(base).set_params(cardinality=list(chosen)).fit(given)
         return self
+
+    def _grid(self, size: int) -> list[int]:
+        if self.cardinalities is None:
+            return cardinality_grid(size)
+        given = check_many(self.cardinalities, "cardinalities", "[2, 5, 10]")
+        grid = sorted({check_cardinality(k, size, what="cardinalities") for k in given})
+        if not grid:
+            msg = "cardinalities is empty; give at least one, for example range(1, 21)."
+            raise OptionError(msg)
+        return grid
+
+    def _folds(self, X: Any) -> list[Any]:
+        try:
+            return list(check_cv(self.cv).split(X))
+        except (TypeError, ValueError) as error:
+            message = f"cv={self.cv!r} does not split {X.shape[0]} samples: {error}"
+            raise OptionError(message) from error
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Scores of the estimator fitted with the cardinality chosen."""

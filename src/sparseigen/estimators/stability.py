@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from sparseigen.errors import OptionError
 from sparseigen.estimators.components import sparse_components
-from sparseigen.inputs.arguments import check_count, check_rng, check_sparsity
+from sparseigen.inputs.arguments import (
+    check_count,
+    check_position,
+    check_positive,
+    check_rng,
+    check_sparsity,
+    check_tolerance,
+)
 from sparseigen.inputs.arrays import check_data
 from sparseigen.inputs.optional import require
 from sparseigen.operators import covariance
@@ -49,7 +56,8 @@ class SelectionStability:
 
     def stable(self, component: int = 0, *, threshold: float = 0.8) -> list[int]:
         """Variables chosen in at least this share of the resamples, most frequent first."""
-        frequencies = self.frequencies[component]
+        frequencies = self.frequencies[check_position(component, len(self.frequencies), "component")]
+        check_tolerance(threshold, "threshold")
         often = np.flatnonzero(frequencies >= threshold)
         return [int(j) for j in often[np.argsort(-frequencies[often], kind="stable")]]
 
@@ -126,7 +134,7 @@ def selection_stability(
     if cardinalities is None:
         msg = "cardinality='auto' would choose anew for every resample; give a number, fraction or list."
         raise OptionError(msg)
-    drawn = round(share * n_samples)
+    drawn = round(check_positive(share, "share") * n_samples)
     if not 2 <= drawn <= n_samples:
         message = f"share={share!r} of {n_samples} samples is {drawn}; it must leave between 2 and {n_samples}."
         raise OptionError(message)

@@ -18,6 +18,9 @@ from sparseigen.solvers.interface import Progress, SolverOptions, SparseVector
 
 VALUE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
 """How far, relative to the sum of magnitudes, a value may be from the recomputed one."""
+PROOF_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
+"""How far an end of the bracket may be from what is proven again. Another operator for the same matrix adds up in
+another order, and the margins of float32 products differ by that much."""
 
 
 def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limit: float = 60.0) -> Verification:
@@ -37,9 +40,9 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
     Returns
     -------
     Verification
-        Its ``checks`` cover the vector (length, unit norm, cardinality), the value, the end of the bracket that the
-        vector attains, and the proven end, which is proven again: by the default bounds, then the tight ones, then
-        branch and bound.
+        Its ``checks`` cover the vector (length, unit norm, cardinality, and where they apply the names, the
+        candidates and the signs), the value, the end of the bracket that the vector attains, and the proven end,
+        which is proven again: by the default bounds, then the tight ones, then branch and bound.
 
     Examples
     --------
@@ -51,22 +54,36 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
     check_result(result, "result")
     check_positive(time_limit, "time_limit")
     operator = as_operator(A)
-    checks = list(_vector_checks(result, operator))
+    allowed = check_candidates(candidates, operator.size, operator.names)
+    checks = list(_vector_checks(result, operator, allowed))
     if all(check.holds for check in checks):
-        allowed = check_candidates(candidates, operator.size, operator.names)
         checks += _value_checks(result, operator)
         checks += _certificate_checks(result, operator, allowed, time_limit)
     return Verification(tuple(checks))
 
 
-def _vector_checks(result: SparseEigResult, operator: Operator) -> Iterator[Check]:
+def _vector_checks(result: SparseEigResult, operator: Operator, allowed: Any) -> Iterator[Check]:
     vector = result.vector
     fits = vector.shape == (operator.size,) and bool(np.isfinite(vector).all())
     yield Check("length", fits, f"{vector.shape} for {operator.size} variables")
     count = int(np.count_nonzero(vector))
-    yield Check("cardinality", 0 < count <= result.cardinality, f"{count} non-zeros, at most {result.cardinality}")
+    most = min(result.cardinality, operator.size if allowed is None else len(allowed))
+    yield Check("cardinality", 0 < count <= result.cardinality == most, f"{count} non-zeros, at most {most}")
     length = float(np.linalg.norm(vector))
     yield Check("unit norm", abs(length - 1.0) <= 1e-9, f"{length!r}")
+    if result.names is not None and operator.names is not None:
+        other = [
+            i for i, (ours, theirs) in enumerate(zip(result.names, operator.names, strict=False)) if ours != theirs
+        ]
+        same = not other and len(result.names) == len(operator.names)
+        detail = "those of the matrix" if same else f"not those of the matrix; they differ at variables {other[:5]}"
+        yield Check("names", same, detail)
+    if allowed is not None:
+        outside = np.setdiff1d(np.flatnonzero(vector), allowed)
+        yield Check("candidates", not outside.size, f"{outside.size} non-zeros are no candidates")
+    if result.settings.get("nonnegative"):
+        negative = int((vector < 0.0).sum())
+        yield Check("nonnegative", negative == 0, f"{negative} negative loadings")
 
 
 def _value_checks(result: SparseEigResult, operator: Operator) -> Iterator[Check]:
@@ -91,13 +108,14 @@ def _certificate_checks(
         claimed_low, claimed_high = -claimed_high, -claimed_low
     vector = SparseVector(result.support, result.vector[result.support])
     reached = achieved_value(searched, vector)
-    slack = 1e-12 * abs(reached)  # the same quotient, summed in another order
+    tolerance = PROOF_TOLERANCE[str(operator.dtype)]
+    slack = tolerance * abs(reached)  # the same quotient, summed in another order
     yield Check("attained end", claimed_low <= reached + slack, f"{claimed_low!r}, reached {reached!r}")
     if allowed is not None:
         searched = searched.restricted(allowed)
         vector = SparseVector(np.searchsorted(allowed, vector.indices), vector.weights)
     proven, how = _proven_again(searched, result.cardinality, vector, claimed_high, time_limit)
-    holds = proven <= claimed_high + 1e-12 * abs(claimed_high)
+    holds = proven <= claimed_high + tolerance * abs(claimed_high)
     yield Check("proven end", holds, f"{claimed_high!r}, proven again {proven!r} by {how}")
 
 

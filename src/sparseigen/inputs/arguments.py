@@ -118,6 +118,14 @@ def check_count(value: Any, name: str, *, minimum: int = 1) -> int:
     return int(value)
 
 
+def check_position(value: Any, count: int, name: str) -> int:
+    """A position, counted from 0; negative ones count from the end."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not -count <= value < count:
+        message = f"{name}={value!r} must be a whole number from 0 to {count - 1}."
+        raise OptionError(message)
+    return int(value)
+
+
 def check_method_options(options: Any, allowed: Sequence[str], method: str) -> dict[str, Any]:
     """The parameters of one method as a dict; every name must be one the method has."""
     if options is None:
@@ -195,11 +203,26 @@ def check_start_vector(start: ArrayLike, size: int) -> NDArray[np.float64]:
 
 def check_result(value: Any, name: str) -> SparseEigResult:
     """An answer of `sparse_eigenvector` or one of its kind, whole enough to be looked at."""
-    if not isinstance(value, SparseEigResult) or not isinstance(value.vector, np.ndarray):
+    if not isinstance(value, SparseEigResult):
         message = f"{name}={value!r} must be a SparseEigResult, got {type(value).__name__}."
         raise OptionError(message)
+    if not isinstance(value.vector, np.ndarray) or value.vector.dtype.kind != "f":
+        message = f"{name}.vector must be an array of real numbers (float); this result was put together by hand."
+        raise OptionError(message)
     check_count(value.cardinality, f"{name}.cardinality")
+    proof = value.certificate
+    numbers = [value.value] if proof is None else [value.value, *_ends(proof)]
+    if not all(isinstance(number, (int, float, np.floating)) for number in numbers) or not isinstance(
+        value.settings, Mapping
+    ):
+        message = f"{name} needs numbers for its value and the ends of its certificate, and a mapping as its settings."
+        raise OptionError(message)
     return value
+
+
+def _ends(proof: Any) -> list[Any]:
+    """Both ends of a certificate; what is none has no ends."""
+    return [getattr(proof, "lower_bound", None), getattr(proof, "upper_bound", None)]
 
 
 def check_many(values: Any, name: str, example: str) -> Iterable[Any]:

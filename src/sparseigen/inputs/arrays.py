@@ -23,6 +23,7 @@ from sparseigen.errors import (
     TooFewSamplesError,
     ZeroMatrixError,
 )
+from sparseigen.inputs.frame_order import check_same_order
 from sparseigen.inputs.memory import check_room
 from sparseigen.inputs.plain_arrays import check_integers, plain_array, rounded_to
 from sparseigen.inputs.sparse_parts import checked_sparse
@@ -57,6 +58,7 @@ class CheckedArray:
 
 def check_symmetric(matrix: Any) -> CheckedArray:
     """A symmetric matrix from a dense array, a scipy sparse matrix or a frame."""
+    check_same_order(matrix)
     values, names = _split_frame(matrix)
     if is_sparse(values):
         return _check_symmetric_sparse(values, names)

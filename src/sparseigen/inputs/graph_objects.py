@@ -178,7 +178,7 @@ def _column(frame: Any, place: int, name: str) -> NDArray[Any]:
 def _check_no_adjacency_frame(frame: Any, names: list[str]) -> None:
     """A square frame whose rows are named like its columns is a matrix: its first columns are no ends of edges."""
     index = getattr(frame, "index", None)
-    if index is None or len(frame) != len(names) or [str(name) for name in index] != names:
+    if index is None or len(frame) != len(names) or sorted(str(name) for name in index) != sorted(names):
         return
     if len(names) > 3 or names != [str(i) for i in range(len(names))]:
         message = (

@@ -21,6 +21,7 @@ from sparseigen.errors import (
     OptionError,
     ShapeError,
 )
+from sparseigen.inputs.paths import as_file_path
 from sparseigen.inputs.plain_arrays import plain_array, rounded_to
 from sparseigen.inputs.sparse_parts import checked_sparse
 
@@ -76,7 +77,7 @@ class Graph:
 
 def as_path(graph: Any) -> Path | None:
     """The path, if that is what was given."""
-    return Path(graph) if isinstance(graph, (str, os.PathLike)) else None
+    return as_file_path(graph, "the graph's path") if isinstance(graph, (str, os.PathLike)) else None
 
 
 def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, directed: bool | None = True) -> Graph:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sparseigen.errors import OptionError
 from sparseigen.inputs.read_ahead import BLOCKS_HELD
 
@@ -33,7 +35,7 @@ def check_memory_limit(value: Any) -> int | None:
         match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([kmgt]?i?)b?\s*", value.lower())
         if match and match.group(2) in UNITS:
             found = float(match.group(1)) * UNITS[match.group(2)]
-    elif not isinstance(value, bool) and isinstance(value, (int, float)):
+    elif not isinstance(value, bool) and isinstance(value, (int, float, np.integer, np.floating)):
         found = float(value)
     if found is None or not 1.0 <= found < 2.0**60:
         message = f'memory_limit={value!r} must be a number of bytes or text such as "1GB" or "512MiB".'

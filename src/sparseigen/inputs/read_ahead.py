@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+import zlib
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.inputs.row_source import RowSource
+from sparseigen.errors import InputError
+from sparseigen.inputs.columns import damaged
+from sparseigen.inputs.row_source import RowSource, file_state
 
 BLOCKS_HELD = 3
 """One being read, one waiting, one in use."""
+
+
+MARKED, MOST_MARKS = 4096, 1 << 16
+"""Entries of a row, and rows, that are remembered from one pass to the next, to see that they stay the same."""
 
 
 class ReadAhead:
@@ -21,10 +29,52 @@ class ReadAhead:
 
     def __init__(self, source: RowSource, rows: int) -> None:
         self.source, self.rows = source, rows
+        self._state = file_state(source)
+        self._seen: dict[int, int] = {}
         self._buffers: list[NDArray[Any]] = []
 
     def blocks(self, start: int = 0) -> Iterator[Any]:
-        """Blocks in order; each is valid until the next one is asked for."""
+        """Blocks in order; each is valid until the next one is asked for.
+
+        A file that changed since it was opened is refused, before the first block and after the last: means of one
+        file and products of another make an answer about neither.
+        """
+        self._check_unchanged()
+        row = start
+        with closing(self._from_thread(start)) as blocks:  # the thread ends with whoever stops here, and at once
+            for block in blocks:
+                self._check_same_rows(row, block)
+                row += block.shape[0]
+                yield block
+        self._check_unchanged()
+
+    def _check_same_rows(self, first: int, block: Any) -> None:
+        """Refuse a pass whose rows are not those of the passes before, by a look at the ends of every block.
+
+        A source that shuffles, draws anew, or is written to between passes has no covariance.
+        """
+        for row, place in ((first, 0), (first + block.shape[0] - 1, block.shape[0] - 1)):
+            mark = _mark(block, place)
+            if row not in self._seen and len(self._seen) >= MOST_MARKS:
+                continue
+            if self._seen.setdefault(row, mark) != mark:
+                message = (
+                    f"{self.source.label}: row {row} is not what it was in an earlier pass. Every pass must give the "
+                    "same rows in the same order: no shuffling, no drawing anew, no writing in between."
+                )
+                raise InputError(message)
+
+    def _check_unchanged(self) -> None:
+        with damaged(self.source.label, "blocks of rows"):
+            state = file_state(self.source)
+        if state != self._state:
+            message = (
+                f"{self.source.label} changed while it was being read; make the operator anew, with covariance(...), "
+                "when nobody writes to it."
+            )
+            raise InputError(message)
+
+    def _from_thread(self, start: int) -> Generator[Any, None, None]:
         free: queue.SimpleQueue[NDArray[Any] | None] = queue.SimpleQueue()
         for buffer in self._own_buffers():
             free.put(buffer)
@@ -79,6 +129,16 @@ class ReadAhead:
             pass
         except BaseException as failure:
             ready.put((None, None, failure))
+
+
+def _mark(block: Any, row: int) -> int:
+    """A check sum of the beginning of one row of a dense or sparse block."""
+    if not hasattr(block, "indptr"):
+        return zlib.crc32(np.ascontiguousarray(block[row, :MARKED]).tobytes())
+    begin, end = int(block.indptr[row]), int(block.indptr[row + 1])
+    end = min(end, begin + MARKED)
+    columns = np.ascontiguousarray(block.indices[begin:end], dtype=np.int64)
+    return zlib.crc32(columns.tobytes(), zlib.crc32(np.ascontiguousarray(block.data[begin:end]).tobytes()))
 
 
 class _Stopped(BaseException):

@@ -55,7 +55,9 @@ def _open_npy(path: Path, dataset: str | None) -> RowSource:
     check_columns_fit(shape[1], path.name)
     if header.order == "C" or 1 in shape:
         return PlainRows(path, header.start, shape, header.dtype, path.name)
-    return ArrayRows(mapped_array(path, header), path.name)
+    by_column = ArrayRows(mapped_array(path, header), path.name)
+    by_column.path = path
+    return by_column
 
 
 class Hdf5Rows:

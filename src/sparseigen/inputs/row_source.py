@@ -95,6 +95,15 @@ def file_fingerprint(path: Path) -> str:
     return digest.hexdigest()
 
 
+def file_state(source: Any) -> tuple[int, int, int] | None:
+    """What changes when somebody writes to a source's file: size, time and place; None where there is no one file."""
+    path = getattr(source, "path", None)
+    if not isinstance(path, Path):
+        return None
+    facts = path.stat()
+    return facts.st_size, facts.st_mtime_ns, facts.st_ino
+
+
 def sampled_hash(values: Any, shape: tuple[int, int]) -> str:
     """A hash of the first, the middle and the last row of an array, with its shape."""
     digest = hashlib.sha256(f"{shape} {values.dtype}".encode())
@@ -156,6 +165,8 @@ class PlainRows:
 class ArrayRows:
     """A memory map of any layout, copied block by block so that its pages need not stay."""
 
+    path: Path | None = None
+    """The file, where it is only read."""
     sparse = False
     advice: str | None = None
     names: tuple[str, ...] | None = None

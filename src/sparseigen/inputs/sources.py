@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import InputError, OptionError, SlowLayoutWarning
-from sparseigen.inputs.columns import Table
+from sparseigen.inputs.columns import Table, check_names
+from sparseigen.inputs.paths import as_file_path
 from sparseigen.inputs.row_files import ZarrRows, open_rows
 from sparseigen.inputs.row_source import ArrayRows, CallerRows, PlainRows, RowSource, iter_once
 
@@ -28,6 +29,7 @@ def as_row_source(value: Any, *, dataset: str | None, shape: Any) -> RowSource |
     if shape is not None and tuple(shape) != source.shape:
         message = f"shape={tuple(shape)} does not fit {source.label}, which has shape {source.shape}."
         raise OptionError(message)
+    check_names(source.label, source.names)
     if source.advice is not None and source.shape[0] * source.shape[1] * source.dtype.itemsize > LARGE:
         warnings.warn(f"{source.advice}", SlowLayoutWarning, stacklevel=4)
     return source
@@ -35,7 +37,7 @@ def as_row_source(value: Any, *, dataset: str | None, shape: Any) -> RowSource |
 
 def _found(value: Any, dataset: str | None, shape: Any) -> RowSource | None:
     if isinstance(value, (str, os.PathLike)):
-        return open_rows(Path(value), dataset)
+        return open_rows(as_file_path(value, "X"), dataset)
     if isinstance(value, np.memmap):
         return _mapped(value)
     if isinstance(value, Table) and isinstance(value.values, np.memmap):
@@ -63,10 +65,7 @@ def check_checkpoint(value: Any) -> Path | None:
     """A path in a folder that exists."""
     if value is None:
         return None
-    if not isinstance(value, (str, os.PathLike)):
-        message = f"checkpoint={value!r} must be a path."
-        raise OptionError(message)
-    path = Path(value)
+    path = as_file_path(value, "checkpoint")
     if path.is_dir() or not path.parent.is_dir():
         message = f"checkpoint={str(path)!r} must name a file in a folder that exists."
         raise InputError(message)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
-from sparseigen.kernels.numpy_reference import Indices, Shadow, Vector
+from sparseigen.kernels.numpy_reference import Indices, Shadow, Vector, check_thread_count
 
 NAME = "compiled"
 
@@ -151,7 +151,7 @@ def thread_count() -> int:
 
 def set_thread_count(count: int) -> None:
     """Set the number of threads for this process; 0 restores the default."""
-    _compiled.set_thread_count(count)
+    _compiled.set_thread_count(check_thread_count(count))
 
 
 def _as(values: Vector, dtype: np.dtype[Any]) -> Vector:

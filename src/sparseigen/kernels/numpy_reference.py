@@ -13,11 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.errors import OptionError
+
 Vector = NDArray[Any]
 Indices = NDArray[np.int64]
 Shadow = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 NAME = "numpy"
+MOST_THREADS = 2**31 - 1
+"""What a caller may ask for; the compiled kernels use 256 at most."""
 
 
 def combine_rows(matrix: NDArray[Any], rows: Indices, weights: Vector) -> Vector:
@@ -206,7 +210,16 @@ def thread_count() -> int:
 
 
 def set_thread_count(count: int) -> None:
-    """Accepted for the sake of the same interface; without effect here."""
+    """Checked for the sake of the same interface; without effect here."""
+    check_thread_count(count)
+
+
+def check_thread_count(count: Any) -> int:
+    """A number of threads, or 0 for the default."""
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or not 0 <= count <= MOST_THREADS:
+        message = f"count={count!r} must be a whole number of threads from 0 (the default) to {MOST_THREADS}."
+        raise OptionError(message)
+    return int(count)
 
 
 def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ import numpy as np
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.graphs.files import read_file
 from sparseigen.graphs.model import IntegerGraph, build_graph
+from sparseigen.inputs.arguments import check_many
 from sparseigen.inputs.graph_objects import check_graph
 from sparseigen.inputs.graphs import Graph, as_path
 from sparseigen.inputs.labels import as_positions
@@ -114,7 +115,15 @@ class _Group:
 
 
 def _results(given: Any) -> list[DenseSubgraphResult]:
-    results = [given] if isinstance(given, DenseSubgraphResult) else list(given)
+    several = [given] if isinstance(given, DenseSubgraphResult) else check_many(given, "curve_or_result", "a curve")
+    results = list(several)
+    for result in results:
+        if not isinstance(result, DenseSubgraphResult):
+            message = (
+                "curve_or_result must be a DensityCurve, a DenseSubgraphResult or several of them, "
+                f"got {type(result).__name__} in it."
+            )
+            raise OptionError(message)
     if not results:
         msg = "there is no result to report on; give at least one."
         raise OptionError(msg)

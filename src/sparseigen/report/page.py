@@ -17,6 +17,7 @@ from typing import Any
 
 from sparseigen.errors import OptionError
 from sparseigen.inputs.optional import require
+from sparseigen.inputs.paths import as_file_path
 from sparseigen.inputs.writing import write_whole
 
 TEMPLATES = Path(__file__).parent / "page_parts"
@@ -57,7 +58,7 @@ class Report:
         Path
             Where it is.
         """
-        target = Path(path)
+        target = as_file_path(path)
         if not target.parent.is_dir():
             message = f"the folder {target.parent} does not exist; create it first or name another file."
             raise OptionError(message)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sparseigen.results.certificate import Certificate
 from sparseigen.results.eigenvector import StopReason
 from sparseigen.results.figures import bounded_curve
+from sparseigen.results.frozen import reduced
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,6 +66,9 @@ class DenseSubgraphResult:
     solver: str
     settings: Mapping[str, Any]
     seconds: float
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self)
 
     def __repr__(self) -> str:
         proof = "uncertified" if self.certificate is None else str(self.certificate)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sparseigen.results.certificate import Certificate
 from sparseigen.results.figures import loadings_figure
+from sparseigen.results.frozen import reduced
 
 
 class StopReason(StrEnum):
@@ -86,6 +87,9 @@ class SparseEigResult:
     settings: Mapping[str, Any]
     seconds: float
     names: tuple[str, ...] | None = field(default=None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self)
 
     @property
     def support(self) -> NDArray[np.int64]:

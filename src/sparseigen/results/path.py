@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import NonFiniteError, OptionError, ShapeError, one_of
+from sparseigen.errors import DtypeError, NonFiniteError, NotSymmetricError, OptionError, ShapeError, one_of
 from sparseigen.results.eigenvector import SparseEigResult
 from sparseigen.results.figures import bounded_curve
 from sparseigen.results.optional import load_optional
@@ -109,7 +109,7 @@ class SparsePath:
         -------
         int
         """
-        if rule not in RULES:
+        if not isinstance(rule, str) or rule not in RULES:
             message = f"rule={rule!r} is not known. Allowed: {one_of(RULES)}."
             raise OptionError(message)
         return int(self.cardinalities[RULES[rule](self, share, held_out)])
@@ -165,10 +165,16 @@ class SparsePath:
         )
 
 
-def _by_share(path: SparsePath, share: float, held_out: Any) -> int:
-    if not 0.0 < share <= 1.0:
-        message = f"share={share!r} must be above 0 and at most 1."
+def check_share(share: Any, name: str = "share") -> float:
+    """A share as a number above 0 and at most 1."""
+    if isinstance(share, bool) or not isinstance(share, (int, float, np.floating)) or not 0.0 < share <= 1.0:
+        message = f"{name}={share!r} must be above 0 and at most 1."
         raise OptionError(message)
+    return float(share)
+
+
+def _by_share(path: SparsePath, share: float, held_out: Any) -> int:
+    check_share(share)
     enough = np.flatnonzero(path.values >= share * path.dense_optimum * (1.0 - 1e-12))
     if not enough.size:
         reached = float(path.values[-1] / path.dense_optimum)
@@ -207,14 +213,44 @@ def held_out_variances(path: SparsePath, held_out: Any) -> Vector:
             f"({size} x {size}). From data of {size} columns: held_out=covariance(X_new)."
         )
         raise ShapeError(message)
+    _check_held_out_names(path, held_out)
+    matrix = None if is_operator else _held_out_numbers(held_out)
     for i, result in enumerate(path):
         support = result.support
-        block = held_out.submatrix(support) if is_operator else np.asarray(held_out)[np.ix_(support, support)]
+        block = held_out.submatrix(support) if matrix is None else matrix[np.ix_(support, support)]
         values[i] = result.vector[support] @ block.astype(np.float64) @ result.vector[support]
     if not np.isfinite(values).all():
         msg = "held_out has entries that are not finite; remove or replace them."
         raise NonFiniteError(msg)
     return values
+
+
+def _check_held_out_names(path: SparsePath, held_out: Any) -> None:
+    """Variables that have names must be the path's, in its order: both the columns and the rows of a frame."""
+    names = path.results[0].names
+    for given in (getattr(held_out, "columns", getattr(held_out, "names", None)), getattr(held_out, "index", None)):
+        if names is None or given is None or callable(given):
+            continue
+        found = tuple(str(name) for name in given)
+        if found not in (names, tuple(map(str, range(len(found))))):  # numbered rows say nothing
+            other = next(i for i, name in enumerate(names) if i >= len(found) or found[i] != name)
+            message = (
+                f"held_out is about other variables than the path, or has them in another order: variable {other} is "
+                f"{names[other]!r} on the path. Bring both into one order first."
+            )
+            raise OptionError(message)
+
+
+def _held_out_numbers(held_out: Any) -> NDArray[Any]:
+    matrix: NDArray[Any] = held_out.toarray() if hasattr(held_out, "toarray") else np.asarray(held_out)
+    if matrix.dtype.kind not in "fiub":
+        message = f"held_out has dtype {matrix.dtype}; it must hold real numbers (float or int)."
+        raise DtypeError(message)
+    allowed = 1e-5 * float(np.abs(matrix).max())
+    if np.isfinite(allowed) and not np.allclose(matrix, matrix.T, rtol=0.0, atol=allowed):
+        msg = "held_out is not symmetric; it must be a covariance. From data: held_out=covariance(X_new)."
+        raise NotSymmetricError(msg)
+    return matrix
 
 
 def smallest_good_enough(variances: Vector, slack: float) -> int:

@@ -67,5 +67,8 @@ class RecoveryCheck:
         return self.verdict if self.condition is None else f"{self.verdict}: {self.condition}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain Python values, ready for JSON."""
-        return asdict(self)
+        """Plain Python values, ready for JSON: what a failed condition leaves undefined is None."""
+        facts = asdict(self)
+        for end in ("at_low", "at_high"):
+            facts[end] = {name: None if value != value else value for name, value in facts[end].items()}
+        return facts

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen.certificates.recovery import _terms
-from sparseigen.errors import CardinalityError, InputError, ShapeError
+from sparseigen.errors import (
+    CardinalityError,
+    DtypeError,
+    InputError,
+    NonFiniteError,
+    NotSymmetricError,
+    ShapeError,
+)
 
 
 def wishart(rng, covariance_root, samples):
@@ -182,3 +192,36 @@ def test_matrices_for_the_theorem_must_be_square_and_not_empty():
     assert (one.verdict, one.eigenvalue, one.gap) == ("fails", 2.0, 2.0)
     with pytest.raises(InputError, match="its distance to the other magnitudes"):
         se.recovery_check(np.diag([1.0, -1.0]), np.eye(2), 1, [1.0, 0.0])
+
+
+def test_matrices_for_the_theorem_are_read_as_they_are_meant():
+    """eigh looks at one triangle, NumPy through masks and at the real parts: each gave another matrix's answer."""
+    true = np.diag([9.0, 1.0, 1.0])
+    lopsided = true + np.array([[0.0, 0.0, 5.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    start = [1.0, 0.0, 0.0]
+    refused = {
+        NotSymmetricError: lopsided,
+        DtypeError: true.astype(complex),
+        NonFiniteError: np.ma.masked_equal(true, 1.0),
+    }
+    for error, matrix in refused.items():
+        with pytest.raises(error, match="A_true"):
+            se.recovery_check(matrix, matrix, 1, start)
+    for matrix in ("abc", se.covariance(np.eye(3))):
+        with pytest.raises(DtypeError, match="A_true"):
+            se.recovery_check(matrix, true, 1, start)
+    frame = pd.DataFrame(true, columns=list("abc"), index=list("abc"))
+    with pytest.raises(InputError, match="in another order"):
+        se.recovery_check(frame, frame.iloc[::-1, ::-1], 1, start)
+    sparse = se.recovery_check(sp.csr_array(true), frame, 1, start)
+    assert sparse == se.recovery_check(true, true, 1, start)
+    json.dumps(sparse.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_restricted_norm_at_the_ends_of_the_range(scale, rng):
+    square = rng.standard_normal((5, 5))
+    low, high = se.restricted_norm((square + square.T) * scale, 2)
+    plain_low, plain_high = se.restricted_norm(square + square.T, 2)
+    assert low == pytest.approx(plain_low * scale, rel=1e-9)
+    assert high == pytest.approx(plain_high * scale, rel=1e-9)

@@ -125,3 +125,14 @@ def test_bad_graphs(command: str, text: str, message: str, tmp_path: Path) -> No
         check_refused(run(command, path, "-k", "4"), 3, "k=4 must be between 1 and the number of vertices (3)")
     else:
         check_refused(run(command, path, "-k", "2"), 3, message)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [(("dks", "-", "-k", 2), "1 2 -3\n"), (("dks", "-", "-k", 2), "x\n"), (("pca", "-", "-k", 1), "a,b\n1,x\n")],
+)
+def test_errors_about_standard_input_do_not_name_the_temporary_file(arguments, text):
+    result = run(*arguments, input=text)
+    check_refused(result, 3, "standard input")
+    assert "stdin." not in result.stderr
+    assert "tmp" not in result.stderr

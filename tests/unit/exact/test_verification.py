@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import sparseigen as se
+from sparseigen.operators.deflated import DEFLATIONS
 from tests.brute_force import small_matrix
 
 
@@ -57,3 +59,56 @@ def test_uncertified_results_have_nothing_to_prove(matrix):
     assert checked.holds
     assert [check.claim for check in checked.checks] == ["length", "cardinality", "unit norm", "value"]
     assert checked.to_dict()["holds"] is True
+
+
+def test_what_was_asked_for_belongs_to_the_claims(matrix):
+    """Candidates, signs and names: an answer outside of them is not an answer, however good its numbers are."""
+    result = se.sparse_eigenvector(matrix, 3)
+    loose = replace(result, certificate=replace(result.certificate, upper_bound=1e3))
+    others = [i for i in range(9) if i != result.support[0]]
+    assert [c.claim for c in se.verify(loose, matrix, candidates=others).failures] == ["candidates"]
+
+    signed = matrix * np.outer(*[np.where(np.arange(9) % 2, -1.0, 1.0)] * 2)
+    mixed = se.sparse_eigenvector(signed if (result.vector >= 0.0).all() else matrix, 3)
+    assert (mixed.vector < 0.0).any()
+    claimed = replace(mixed, settings={**mixed.settings, "nonnegative": True})
+    shown = signed if (result.vector >= 0.0).all() else matrix
+    assert [c.claim for c in se.verify(claimed, shown).failures] == ["nonnegative"]
+    assert se.verify(se.sparse_eigenvector(shown, 3, nonnegative=True), shown)
+
+    frame = pd.DataFrame(matrix, columns=list("abcdefghi"))
+    named = se.sparse_eigenvector(frame, 3)
+    assert se.verify(named, frame)
+    assert [c.claim for c in se.verify(replace(named, names=tuple("bacdefghi")), frame).failures] == ["names"]
+
+
+def test_results_put_together_by_hand_are_refused_or_found_false(matrix):
+    result = se.sparse_eigenvector(matrix, 3)
+    assert [c.claim for c in se.verify(replace(result, cardinality=99), matrix).failures] == ["cardinality"]
+    broken = [
+        {"vector": result.vector.astype(object)},
+        {"vector": result.vector.astype(complex)},
+        {"vector": list(result.vector)},
+        {"value": "3"},
+        {"settings": None},
+        {"certificate": "proven optimal"},
+        {"certificate": replace(result.certificate, upper_bound="3")},
+    ]
+    for changes in broken:
+        with pytest.raises(se.errors.OptionError, match="result"):
+            se.verify(replace(result, **changes), matrix)
+
+
+@pytest.mark.parametrize("deflation", ["projection", "hotelling", "orthogonal-hotelling", "schur"])
+def test_components_of_float32_data_are_confirmed_on_an_operator_of_ones_own(deflation):
+    """Deflating covariance(X) by hand adds up in another order than `sparse_components` did."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        data = (rng.standard_normal((12, 6)) * (rng.random((12, 6)) < 0.7)).astype(np.float32)
+        remaining = se.covariance(data)
+        for result in se.sparse_components(remaining, [2, 3, 2], deflation=deflation):
+            checked = se.verify(result, remaining)
+            assert checked, str(checked)
+            wrong = replace(result.certificate, lower_bound=result.certificate.lower_bound * 1.0001)
+            assert not se.verify(replace(result, certificate=wrong), remaining)
+            remaining = DEFLATIONS[deflation](remaining, result.vector)
