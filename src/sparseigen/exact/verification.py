@@ -117,6 +117,11 @@ def _certificate_checks(
     proven, how = _proven_again(searched, result.cardinality, vector, claimed_high, time_limit)
     holds = proven <= claimed_high + tolerance * abs(claimed_high)
     yield Check("proven end", holds, f"{claimed_high!r}, proven again {proven!r} by {how}")
+    # What "proven optimal" means: both numbers below decide it, and neither is the caller's to choose.
+    own = certify(searched, result.cardinality, vector, effort="cheap")
+    meant = certificate.tolerance <= own.tolerance and certificate.scale <= 4.0 * own.scale
+    detail = f"gap {certificate.relative_gap:.3g}, tolerance {certificate.tolerance!r}, scale {certificate.scale!r}"
+    yield Check("meaning of optimal", meant or not certificate.optimal, detail)
 
 
 def _proven_again(

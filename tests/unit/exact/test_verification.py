@@ -54,6 +54,16 @@ def test_false_claims_are_found(matrix):
         assert claim in failed, claim
 
 
+def test_optimal_means_what_it_says(matrix):
+    """A wide bracket with a tolerance, or a scale, that calls any gap nothing."""
+    result = se.solve_exact(matrix, 3)
+    wide = replace(result.certificate, upper_bound=2.0 * result.certificate.upper_bound)
+    assert se.verify(replace(result, certificate=wide), matrix)
+    for more in ({"tolerance": 1.0}, {"scale": 1e30}):
+        found = se.verify(replace(result, certificate=replace(wide, **more)), matrix)
+        assert [check.claim for check in found.failures] == ["meaning of optimal"]
+
+
 def test_uncertified_results_have_nothing_to_prove(matrix):
     checked = se.verify(se.sparse_eigenvector(matrix, 3, certify=False), matrix)
     assert checked.holds
