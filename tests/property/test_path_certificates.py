@@ -13,6 +13,9 @@ from sparseigen import cardinality_path, covariance, sparse_components
 from sparseigen.certificates import along_path
 from sparseigen.problems import brute_force
 
+# Random data may be nearly constant, of which the package warns on purpose: what is proven must hold there too.
+pytestmark = pytest.mark.filterwarnings("ignore::sparseigen.errors.PrecisionWarning")
+
 KINDS = ("covariance", "indefinite", "rank-one", "ties", "scaled")
 
 
