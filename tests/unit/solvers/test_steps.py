@@ -10,7 +10,7 @@ from sparseigen.operators import as_operator
 from sparseigen.operators.contract import PowerRun
 from sparseigen.solvers.generalized_power import _pivots
 from sparseigen.solvers.interface import SparseVector
-from sparseigen.solvers.lasso_path import _next_exit, follow_lasso_path
+from sparseigen.solvers.lasso_path import LARGEST_SAME, SAME, _next_exit, _same_level, follow_lasso_path
 from sparseigen.solvers.path_greedy import GREEDY
 from sparseigen.solvers.spectrum import leading_eigenvectors, lower_end
 from sparseigen.solvers.support import best_on_support
@@ -214,6 +214,14 @@ def test_rounding_does_not_choose_among_ties(seed: int) -> None:
     noise = 1.0 + 1e-14 * np.random.default_rng(seed).standard_normal(6)
     found = follow_lasso_path(as_operator(np.ones((6, 6))), noise, 0.1, 0.0, 3)
     assert np.flatnonzero(found).tolist() == [0, 1, 2]
+
+
+def test_levels_are_the_same_to_what_rounding_leaves() -> None:
+    assert _same_level(np.diag([1e-8, 1e-8])) == SAME
+    nearly = _same_level(np.ones((3, 3)) + 1e-6 * np.eye(3))
+    assert 1e-9 < nearly < 1e-7
+    for dependent in (np.ones((2, 2)), np.diag([1.0, 0.0])):
+        assert _same_level(dependent) == LARGEST_SAME
 
 
 def test_a_coefficient_that_does_not_move_never_leaves() -> None:
