@@ -92,6 +92,8 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         message = f"edge weights have dtype {matrix.dtype}; they must be real numbers (float, int or bool)."
         raise DtypeError(message)
     notes: dict[str, Any] = {"duplicate_edges": "none"}
+    if not matrix.dtype.isnative:  # scipy holds the other byte order, and then can do nothing with it
+        matrix = matrix.astype(matrix.dtype.newbyteorder("="))
     if matrix.dtype.itemsize > 8:
         rounded_to(matrix.tocoo().data, np.dtype(np.float64), "the adjacency matrix")
         matrix = matrix.astype(np.float64)

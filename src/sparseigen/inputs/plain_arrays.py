@@ -92,16 +92,17 @@ def rounded_to(array: NDArray[Any], wanted: np.dtype[Any], what: str) -> NDArray
     """The numbers in another type; refused where extended precision would be lost without a word."""
     if array.dtype == wanted:
         return array
-    with np.errstate(over="ignore", under="ignore"):
+    # Bits that are no number in extended precision are invalid; what comes of them is refused below, or as not finite.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         converted = array.astype(wanted)
-    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
-        lost = (converted.astype(array.dtype) != array) & ~np.isnan(array)
-        if bool(lost.any()):
-            message = (
-                f"{what} holds {array[lost][0]!s} in {array.dtype}, which has no exact float64 value, and certificates "
-                "are about the exact numbers. Pass values.astype(numpy.float64) if rounded ones are what you mean."
-            )
-            raise RangeError(message)
+        wide = array.dtype.kind == "f" and array.dtype.itemsize > 8
+        lost = (converted.astype(array.dtype) != array) & ~np.isnan(array) if wide else np.zeros(0, dtype=bool)
+    if bool(lost.any()):
+        message = (
+            f"{what} holds {array[lost][0]!s} in {array.dtype}, which has no exact float64 value, and certificates "
+            "are about the exact numbers. Pass values.astype(numpy.float64) if rounded ones are what you mean."
+        )
+        raise RangeError(message)
     return converted
 
 

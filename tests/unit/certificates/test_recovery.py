@@ -214,7 +214,7 @@ def test_matrices_for_the_theorem_are_read_as_they_are_meant():
     with pytest.raises(InputError, match="in another order"):
         se.recovery_check(frame, frame.iloc[::-1, ::-1], 1, start)
     sparse = se.recovery_check(sp.csr_array(true), frame, 1, start)
-    assert sparse == se.recovery_check(true, true, 1, start)
+    assert sparse.to_dict() == se.recovery_check(true, true, 1, start).to_dict()  # rates that do not apply are NaN
     json.dumps(sparse.to_dict(), allow_nan=False)
 
 

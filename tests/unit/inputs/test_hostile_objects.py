@@ -330,3 +330,27 @@ def test_repeated_edges_of_extreme_weight(scale: float) -> None:
     weights = [scale, 3 * scale, scale, scale]
     low, high = bracket((np.array([0, 0, 0, 2]), np.array([1, 1, 1, 3]), np.array(weights)))
     assert low <= sum(Fraction(weight) for weight in weights[:3]) <= high
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_repeated_edges_in_the_other_byte_order(form: str) -> None:
+    """scipy holds such weights and can do nothing with them."""
+    ends = np.array([[0, 0, 0, 1, 1], [1, 1, 2, 2, 2]])
+    matrix = sp.coo_array((np.array([0.1, 0.2, 0.3, 0.4, 0.5]), (ends[0], ends[1])), shape=(3, 3))
+    if form != "coo":
+        rows = sp.csr_array((matrix.data, ends[1], np.array([0, 3, 5, 5])), shape=(3, 3))
+        matrix = rows if form == "csr" else sp.csc_array((matrix.data, ends[1], np.array([0, 3, 5, 5])), shape=(3, 3))
+    expected = se.densest_k_subgraph(matrix, 2)
+    matrix.data = matrix.data.astype(">f8")
+    found = se.densest_k_subgraph(matrix, 2)
+    assert (found.nodes, found.density) == (expected.nodes, expected.density)
+
+
+@pytest.mark.skipif(np.dtype(np.longdouble).itemsize != 16, reason="needs 80-bit numbers")
+def test_bits_that_are_no_number_are_refused() -> None:
+    """An 80-bit number without its leading one: the processor calls it invalid."""
+    bits = np.zeros((3, 2, 16), dtype=np.uint8)
+    bits[..., 8:10] = (0x00, 0x40)
+    bits[..., 0] = 7
+    with pytest.raises(errors.InputError):
+        se.covariance(bits.view(np.longdouble)[..., 0])
