@@ -84,12 +84,17 @@ def _restricted(rng: Generator, matrix: Array) -> Carried:
     return Carried(as_operator(matrix).restricted(kept), Truth.of_matrix(matrix).restricted(kept.tolist()))
 
 
+def drawn_vector(rng: Generator, size: int) -> Array:
+    """A component to take out: some of its loadings are zero, never all."""
+    vector = rng.standard_normal(size) * (rng.random(size) < 0.6)
+    vector[int(rng.integers(size))] = 1.0
+    return vector
+
+
 def _deflate(rng: Generator, operator: Any, truth: Truth) -> Carried:
     name = str(rng.choice(sorted(DEFLATIONS)))
     for _ in range(int(rng.integers(1, 3))):
-        vector = rng.standard_normal(operator.size) * (rng.random(operator.size) < 0.6)
-        vector[int(rng.integers(operator.size))] = 1.0
-        operator = DEFLATIONS[name](operator, vector)
+        operator = DEFLATIONS[name](operator, drawn_vector(rng, operator.size))
     left = getattr(operator, "left", None)
     return Carried(operator, truth if left is None else truth.updated(left, operator.middle), name, truth.largest)
 
@@ -109,27 +114,27 @@ MATRIX_CARRIERS: dict[str, Callable[[Generator, Array], Carried]] = {
 }
 
 
-def _options(rng: Generator) -> dict[str, Any]:
+def drawn_options(rng: Generator) -> dict[str, Any]:
     return {"center": bool(rng.random() < 0.8), "scale": bool(rng.random() < 0.4), "ddof": int(rng.integers(0, 2))}
 
 
-def _covariance(given: Any, data: Array, options: dict[str, Any], **more: Any) -> Carried:
+def carried_covariance(given: Any, data: Array, options: dict[str, Any], **more: Any) -> Carried:
     truth = Truth.of_data(data, **options)
     return Carried(se.covariance(given, **options, **more), truth, str(options))
 
 
 def _in_memory(rng: Generator, data: Array) -> Carried:
-    return _covariance(data if rng.random() < 0.5 else np.asfortranarray(data), data, _options(rng))
+    return carried_covariance(data if rng.random() < 0.5 else np.asfortranarray(data), data, drawn_options(rng))
 
 
 def _prepared(rng: Generator, data: Array) -> Carried:
-    found = _covariance(data, data, _options(rng))
+    found = carried_covariance(data, data, drawn_options(rng))
     return found._replace(given=found.given.prepared_for(10_000))
 
 
 def _sparse_data(rng: Generator, data: Array) -> Carried:
     data *= rng.random(data.shape) < rng.choice([0.3, 0.8, 1.0])  # in place: what is saved is what was asked
-    return _covariance([sp.csr_array, sp.csc_matrix][int(rng.integers(2))](data), data, _options(rng))
+    return carried_covariance([sp.csr_array, sp.csc_matrix][int(rng.integers(2))](data), data, drawn_options(rng))
 
 
 def _blocks_of_rows(rng: Generator, data: Array) -> Carried:
@@ -137,7 +142,7 @@ def _blocks_of_rows(rng: Generator, data: Array) -> Carried:
     blocks = [data[begin : begin + step] for begin in range(0, len(data), step)]
     if rng.random() < 0.3:
         blocks = [sp.csr_array(block) for block in blocks]
-    return _covariance(blocks, data, _options(rng), shape=data.shape)
+    return carried_covariance(blocks, data, drawn_options(rng), shape=data.shape)
 
 
 def _file(rng: Generator, data: Array) -> Carried:
@@ -146,22 +151,22 @@ def _file(rng: Generator, data: Array) -> Carried:
     np.save(path, data)
     given = path if rng.random() < 0.5 else np.load(path, mmap_mode="r")
     try:
-        return _covariance(given, data, _options(rng))._replace(keeps=folder)
+        return carried_covariance(given, data, drawn_options(rng))._replace(keeps=folder)
     except Exception:
         folder.cleanup()
         raise
 
 
 def _deflated_data(rng: Generator, data: Array) -> Carried:
-    options = _options(rng) | {"scale": False}
+    options = drawn_options(rng) | {"scale": False}
     given = sp.csr_array(data) if rng.random() < 0.3 else data
-    found = _covariance(given, data, options)
+    found = carried_covariance(given, data, options)
     deflated = _deflate(rng, found.given, found.truth)
     return deflated._replace(says=f"{deflated.says} {options}")
 
 
 def _restricted_data(rng: Generator, data: Array) -> Carried:
-    found = _covariance(data, data, _options(rng))
+    found = carried_covariance(data, data, drawn_options(rng))
     kept = np.sort(rng.permutation(data.shape[1])[: int(rng.integers(1, data.shape[1] + 1))])
     return found._replace(given=found.given.restricted(kept), truth=found.truth.restricted(kept.tolist()))
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from fuzzing.carriers import Array, Carried, Generator, _covariance, _options
+from fuzzing.carriers import Array, Carried, Generator, carried_covariance, drawn_options, drawn_vector
 
 
 def _on_torch(rng: Generator, data: Array) -> Carried:
@@ -22,12 +22,10 @@ def _on_torch(rng: Generator, data: Array) -> Carried:
 
     tensor = torch.tensor(data if rng.random() < 0.5 else data.T.copy().T)
     deflate = rng.random() < 0.4
-    found = _covariance(tensor, data, _options(rng) | ({"scale": False} if deflate else {}))
+    found = carried_covariance(tensor, data, drawn_options(rng) | ({"scale": False} if deflate else {}))
     operator = found.given
     for _ in range(int(rng.integers(1, 3)) if deflate else 0):
-        vector = rng.standard_normal(operator.size) * (rng.random(operator.size) < 0.6)
-        vector[int(rng.integers(operator.size))] = 1.0
-        operator = operator.deflated(vector)
+        operator = operator.deflated(drawn_vector(rng, operator.size))
     if operator is found.given:
         return found
     taken, against = np.column_stack(operator.projection.components), operator.projection.against.numpy()
@@ -55,7 +53,7 @@ def _on_dask(rng: Generator, data: Array) -> Carried:
         given: Any = dask.array.from_array(data, chunks=(step, data.shape[1]))
     else:
         given = [functools.partial(np.copy, data[begin : begin + step]) for begin in range(0, len(data), step)]
-    return _covariance(given, data, _options(rng), client=_client(), keep=bool(rng.random() < 0.8))
+    return carried_covariance(given, data, drawn_options(rng), client=_client(), keep=bool(rng.random() < 0.8))
 
 
 NEEDS = {"torch tensor": "torch", "Dask cluster": "distributed"}

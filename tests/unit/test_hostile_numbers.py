@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
+from fuzzing.carriers import Foreign
 from fuzzing.truth import Truth
 from sparseigen.errors import NonFiniteError, RangeError, ZeroMatrixError
 from sparseigen.graphs.bounds import UpperBounds
@@ -19,22 +20,6 @@ from sparseigen.operators import as_operator
 def check_bracket(certificate, truth, k):
     assert truth.is_upper_bound(certificate.upper_bound, k)[0]
     assert truth.is_reached(certificate.lower_bound, k)[0]
-
-
-class Foreign:
-    """An object of a caller's with nothing but the contract."""
-
-    def __init__(self, matrix):
-        self.matrix, self.size = matrix, len(matrix)
-
-    def diagonal(self):
-        return np.diag(self.matrix)
-
-    def apply_support(self, indices, weights):
-        return self.matrix[:, indices] @ weights
-
-    def columns(self, indices):
-        return self.matrix[:, indices]
 
 
 # --- data ---------------------------------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
     Verification
         Its ``checks`` cover the vector (length, unit norm, cardinality, and where they apply the names, the
         candidates and the signs), the value, the end of the bracket that the vector attains, and the proven end,
-        which is proven again: by the default bounds, then the tight ones, then branch and bound.
+        which is proven again: by the default bounds, then the tight ones, then branch and bound. What the
+        certificate calls optimal must be so by its usual tolerance.
 
     Examples
     --------

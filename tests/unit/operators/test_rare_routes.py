@@ -9,27 +9,12 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
+from fuzzing.carriers import Foreign
 from sparseigen.errors import NonFiniteError, UnsupportedOperatorError, ZeroMatrixError
 from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.operators.products import summed
 from sparseigen.solvers import check_solver
-
-
-class Foreign:
-    """An object of a caller's with nothing but the contract."""
-
-    def __init__(self, matrix):
-        self.matrix, self.size = matrix, len(matrix)
-
-    def diagonal(self):
-        return np.diag(self.matrix)
-
-    def apply_support(self, indices, weights):
-        return self.matrix[:, indices] @ weights
-
-    def columns(self, indices):
-        return self.matrix[:, indices]
 
 
 class WithBlocks(Foreign):
