@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import sparseigen as se
-from sparseigen.inputs.graphs import graph_from_matrix
+from sparseigen.checks.graphs import graph_from_matrix
 from sparseigen.report import Report, component_report, graph_report
 
 PAGES, IMAGES = Path("build") / "reports", Path("docs") / "images"

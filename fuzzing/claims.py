@@ -11,12 +11,11 @@ import numpy as np
 import sparseigen as se
 from fuzzing.truth import Truth
 from sparseigen.certificates import EFFORTS, UPPER_BOUNDS, certify
-from sparseigen.certificates.achieved import achieved_value
-from sparseigen.certificates.along_path import certify_path
+from sparseigen.certificates.paths import certify_path, certify_streamed_path
 from sparseigen.certificates.problem import BoundProblem
-from sparseigen.certificates.streamed_path import certify_streamed_path
+from sparseigen.certificates.rounding import achieved_value
 from sparseigen.operators import as_operator
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.operators.contract import SparseVector
 
 SECONDS = 0.02
 """What the tight bounds may take: their proofs hold whenever they are stopped."""

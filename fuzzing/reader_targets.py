@@ -41,7 +41,7 @@ class Target:
 
 
 def _table(path: Path) -> Any:
-    from sparseigen.inputs.files import read_table
+    from sparseigen.io.tables import read_table
 
     table = read_table(path)
     values = table.values
@@ -67,7 +67,7 @@ def _used_as_data(table: Any) -> None:
 
 
 def _rows(path: Path) -> Any:
-    from sparseigen.inputs.row_files import open_rows
+    from sparseigen.rows.files import open_rows
 
     source = open_rows(path, None)
     total = 0
@@ -92,7 +92,7 @@ def _graph(path: Path) -> Any:
 
 
 def _convert(path: Path) -> Any:
-    from sparseigen.inputs.convert import convert
+    from sparseigen.rows.convert import convert
 
     target = path.with_name("converted.npy")
     try:
@@ -111,7 +111,7 @@ def _places(path: Path) -> Any:
 
 
 def _cells(path: Path) -> Any:
-    from sparseigen.inputs.text_tables import read_cells
+    from sparseigen.io.text import read_cells
 
     _header, rows = read_cells(path)
     assert len({len(row) for row in rows}) == 1
@@ -126,7 +126,7 @@ def _checkpoint(path: Path) -> Any:
 
 
 def _partition(path: Path) -> Any:
-    from sparseigen.inputs.edge_partitions import EdgePartition, load_partition
+    from sparseigen.rows.partitions import EdgePartition, load_partition
 
     return load_partition(0, EdgePartition(path.name, path=str(path)), None)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from fuzzing import reader_targets as targets
 from sparseigen.errors import SparseigenError
-from sparseigen.inputs import hdf5_probe
+from sparseigen.io import hdf5 as hdf5_probe
 
 LIMIT = 256 << 20
 """Bytes that the readers are told to be free."""
@@ -127,8 +127,8 @@ def _in_use(key: str) -> int:
 
 
 def _tell_free_memory() -> None:
-    import sparseigen.inputs.binary_tables
-    import sparseigen.inputs.text_tables  # noqa: F401 - loaded so that the names below are found
+    import sparseigen.io.tables
+    import sparseigen.io.text  # noqa: F401 - loaded so that the names below are found
 
     for module in [module for key, module in sys.modules.items() if key.startswith("sparseigen.")]:
         if hasattr(module, "available_bytes"):

@@ -146,8 +146,7 @@ def exchanges() -> Work:
 
 def webgraph_decoding() -> Work:
     """Lists of 1023 successors, each one after the last: a bit an arc."""
-    from sparseigen.kernels.graph import decode_webgraph
-    from sparseigen.kernels.webgraph_reference import WebGraphFormat
+    from sparseigen.io.webgraph import WebGraphFormat, decode_webgraph
 
     listed, degree = 40_000, 1023
     one = np.concatenate([np.zeros(10), [1], np.zeros(10), np.ones(degree)]).astype(np.uint8)

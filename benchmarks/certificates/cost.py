@@ -10,7 +10,7 @@ from benchmarks.certificates.instances import colon_log2
 from sparseigen.certificates import certify
 from sparseigen.datasets import load_gene_covariance
 from sparseigen.operators import as_operator
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.operators.contract import SparseVector
 
 
 def spiked(size: int) -> np.ndarray:

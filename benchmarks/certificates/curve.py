@@ -12,7 +12,7 @@ from sparseigen.certificates import certify
 from sparseigen.datasets import load_gene_covariance, load_gene_curve
 from sparseigen.errors import ConvergenceWarning
 from sparseigen.operators import as_operator
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.operators.contract import SparseVector
 
 THEIR_TOLERANCE = 1e-4
 TIGHT_SECONDS = 1.0

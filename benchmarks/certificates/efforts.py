@@ -10,7 +10,7 @@ import sparseigen as se
 from benchmarks.certificates.instances import Instance, instances
 from sparseigen.certificates import EFFORTS, certify
 from sparseigen.operators import as_operator
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.operators.contract import SparseVector
 
 REPEATS = 3
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import sparseigen as se
 from benchmarks.gpu import problems
+from sparseigen.kernels import torch_kernels
 
 Row = tuple[str, bool, str]
 
@@ -66,14 +67,12 @@ def kernels() -> Iterator[Row]:
     """Every Triton kernel, compiled, against its torch twin on the same tensors."""
     import torch
 
-    from sparseigen.kernels import torch_reference, triton_calls
-
     for dtype, tolerance in ((torch.float32, 2e-4), (torch.float64, 1e-11)):
         generator = torch.Generator(device="cuda").manual_seed(1)
         matrix = torch.randn(5000, 260, generator=generator, device="cuda", dtype=dtype)
         vector, out = matrix[7].clone(), matrix.new_empty(5000)
-        triton_calls.RowProduct(matrix)(vector, out)
-        worst = float((out - torch_reference.row_dots(matrix.double(), vector.double())).abs().max())
+        torch_kernels.RowProduct(matrix)(vector, out)
+        worst = float((out - torch_kernels.row_dots(matrix.double(), vector.double())).abs().max())
         yield f"kernel row_dots, {dtype}", worst < tolerance, f"largest difference {worst:.1e}"
         yield combination_kernel(matrix, tolerance)
         yield selection_kernel(matrix)
@@ -82,16 +81,14 @@ def kernels() -> Iterator[Row]:
 def combination_kernel(matrix: Any, tolerance: float) -> Row:
     import torch
 
-    from sparseigen.kernels import torch_reference, triton_calls
-
-    combine = triton_calls.RowCombination(matrix, 259, extra=True)
+    combine = torch_kernels.RowCombination(matrix, 259, extra=True)
     indices, weights, taken = torch.arange(0, 5000, 3, device="cuda").int(), matrix[:, 0].clone(), matrix[0].clone()
     one = {"dtype": torch.float64, "device": "cuda"}
     scores, norms = matrix.new_zeros(260), torch.full((2,), 2.0, **one)
     values, norm = torch.zeros(combine.n_values, **one), torch.zeros(1, **one)
     combine.subtract(taken)
     combine(indices, weights, torch.tensor([1000], device="cuda").int(), norms, scores, values, norm)
-    total = torch_reference.combine_rows(matrix.double(), indices[:1000].long(), weights[:1000].double())
+    total = torch_kernels.combine_rows(matrix.double(), indices[:1000].long(), weights[:1000].double())
     total = (total - taken.double()) / 2.0
     worst = float((scores - total / 259).abs().max())
     apart = abs(float(values.sum()) * 259 / float(total @ total) - 1.0)
@@ -102,18 +99,16 @@ def combination_kernel(matrix: Any, tolerance: float) -> Row:
 def selection_kernel(matrix: Any) -> Row:
     import torch
 
-    from sparseigen.kernels import torch_reference, triton_calls
-
     values = (matrix.T[:16] * 4.0).round().contiguous()  # many ties
     wanted = torch.arange(1, 5000, 330, device="cuda").int()
     values = values[: len(wanted)]
-    select = triton_calls.Selection(values, len(wanted), 5000)
-    expected = values * torch_reference.kept_mask(values, wanted.long(), 5000)
+    select = torch_kernels.Selection(values, len(wanted), 5000)
+    expected = values * torch_kernels.kept_mask(values, wanted.long(), 5000)
     kept = torch.empty_like(values)
     norms = torch.zeros(len(wanted), select.n_blocks, dtype=torch.float64, device="cuda")
     select.mask(values, wanted, kept, norms)
     sums = select.top_sums(values.abs(), wanted)
-    exact = [float(torch_reference.top_sums(values.abs()[row : row + 1], int(k))) for row, k in enumerate(wanted)]
+    exact = [float(torch_kernels.top_sums(values.abs()[row : row + 1], int(k))) for row, k in enumerate(wanted)]
     holds = torch.equal(kept, expected) and np.allclose(sums.cpu().numpy(), exact, rtol=1e-12)
     return f"kernels of the selection, {values.dtype}", bool(holds), f"{len(wanted)} rows of 5000 with ties"
 

@@ -18,10 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import sparseigen as se
-from sparseigen.graphs.facts import GraphFacts
+from sparseigen.checks.graph_objects import check_graph
+from sparseigen.graphs.bounds import GraphFacts
 from sparseigen.graphs.methods import Problem, solve_tpower
 from sparseigen.graphs.model import build_graph
-from sparseigen.inputs.graph_objects import check_graph
 
 SIZES = (100, 200, 500, 1000, 2000, 5000, 10_000)
 EXPONENT = 2.5

@@ -190,7 +190,7 @@ def markdown(made: list[Section], rows: list[Judged], result: Run, settings: Set
 
 def web_page(made: list[Section], rows: list[Judged], result: Run, settings: Settings, missing: str) -> str:
     """One file, no network: a filter box, the rows, figures and points."""
-    from sparseigen.inputs.optional import require
+    from sparseigen.config import require
 
     jinja2 = require("jinja2", purpose="the HTML page of the paper's numbers")
     environment = jinja2.Environment(

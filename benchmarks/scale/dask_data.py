@@ -14,7 +14,7 @@ import numpy as np
 
 import sparseigen as se
 from benchmarks.scale.cluster import compute_seconds, scratch, two_workers
-from sparseigen.operators.cluster_data import ClusterData
+from sparseigen.operators.pass_data import ClusterData
 
 SHAPE = (50_000, 10_000)
 PARTITIONS = 16
@@ -48,7 +48,7 @@ def loaded_packages() -> int:
     import sys
 
     import benchmarks.scale.dask_data  # noqa: F401
-    import sparseigen.operators.cluster_data  # noqa: F401
+    import sparseigen.operators.pass_data  # noqa: F401
 
     return len(sys.modules)
 

@@ -13,7 +13,7 @@ from benchmarks.scale.cluster import scratch, two_workers
 from benchmarks.scale.dask_data import overhead
 from benchmarks.scale.dask_graph import make_edges
 from sparseigen.graphs import shards as on_shard
-from sparseigen.inputs.cluster import Cluster
+from sparseigen.rows.cluster import Cluster
 
 SHAPES = ((20_000, 4000), (40_000, 4000), (20_000, 8000), (160_000, 1000))
 """The first calibrates the bandwidth."""

@@ -10,17 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparseigen import datasets, report
-    from sparseigen.certificates.bounds import upper_bound
-    from sparseigen.certificates.recovery import recovery_check, restricted_norm
+    from sparseigen.components.joint import refine_components
+    from sparseigen.components.sequential import sparse_components
+    from sparseigen.components.stability import SelectionStability, selection_stability
+    from sparseigen.components.variance import explained_variance
     from sparseigen.config import show_config
-    from sparseigen.estimators.components import sparse_components
-    from sparseigen.estimators.joint import refine_components
-    from sparseigen.estimators.path import cardinality_path
     from sparseigen.estimators.search_cv import CardinalitySearchCV
     from sparseigen.estimators.sparse_pca import SparsePCA
-    from sparseigen.estimators.stability import SelectionStability, selection_stability
-    from sparseigen.estimators.variance import explained_variance
-    from sparseigen.exact import solve_exact, verify
     from sparseigen.graphs import densest_k_subgraph, density_curve, disjoint_dense_subgraphs, read_graph
     from sparseigen.operators import Operator, covariance
     from sparseigen.report import progress_bar
@@ -32,7 +28,10 @@ if TYPE_CHECKING:
         SparsePath,
         StopReason,
     )
-    from sparseigen.solve import sparse_eigenvector
+    from sparseigen.solve import solve_exact, sparse_eigenvector, verify
+    from sparseigen.solve.eigenvector import upper_bound
+    from sparseigen.solve.path import cardinality_path
+    from sparseigen.solve.recovery import recovery_check, restricted_norm
 
 _HOME = {
     "CardinalitySearchCV": "sparseigen.estimators.search_cv",
@@ -40,32 +39,32 @@ _HOME = {
     "DenseSubgraphResult": "sparseigen.results",
     "DensityCurve": "sparseigen.results",
     "Operator": "sparseigen.operators",
-    "SelectionStability": "sparseigen.estimators.stability",
+    "SelectionStability": "sparseigen.components.stability",
     "SparseEigResult": "sparseigen.results",
     "StopReason": "sparseigen.results",
     "SparsePCA": "sparseigen.estimators.sparse_pca",
     "SparsePath": "sparseigen.results",
-    "cardinality_path": "sparseigen.estimators.path",
+    "cardinality_path": "sparseigen.solve.path",
     "covariance": "sparseigen.operators",
     "datasets": "sparseigen.datasets",
     "densest_k_subgraph": "sparseigen.graphs",
     "density_curve": "sparseigen.graphs",
     "disjoint_dense_subgraphs": "sparseigen.graphs",
     "errors": "sparseigen.errors",
-    "explained_variance": "sparseigen.estimators.variance",
+    "explained_variance": "sparseigen.components.variance",
     "progress_bar": "sparseigen.report",
     "read_graph": "sparseigen.graphs",
-    "recovery_check": "sparseigen.certificates.recovery",
-    "refine_components": "sparseigen.estimators.joint",
+    "recovery_check": "sparseigen.solve.recovery",
+    "refine_components": "sparseigen.components.joint",
     "report": "sparseigen.report",
-    "restricted_norm": "sparseigen.certificates.recovery",
-    "selection_stability": "sparseigen.estimators.stability",
+    "restricted_norm": "sparseigen.solve.recovery",
+    "selection_stability": "sparseigen.components.stability",
     "show_config": "sparseigen.config",
-    "solve_exact": "sparseigen.exact",
-    "sparse_components": "sparseigen.estimators.components",
+    "solve_exact": "sparseigen.solve",
+    "sparse_components": "sparseigen.components.sequential",
     "sparse_eigenvector": "sparseigen.solve",
-    "upper_bound": "sparseigen.certificates.bounds",
-    "verify": "sparseigen.exact",
+    "upper_bound": "sparseigen.solve.eigenvector",
+    "verify": "sparseigen.solve",
 }
 """Public name -> the module it lives in. The one list of what users may rely on; a test pins it."""
 

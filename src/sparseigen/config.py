@@ -1,17 +1,71 @@
-"""What is installed, which kernels run, with how many threads."""
+"""What is installed: optional packages and how to get them, the kernels in use, versions."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import platform
 import sys
 from importlib import metadata
-from typing import TextIO
+from types import ModuleType
+from typing import Any, TextIO
 
 import numpy as np
 import scipy
 
 from sparseigen import kernels
-from sparseigen.inputs.optional import OPTIONAL_PACKAGES, is_installed
+from sparseigen.errors import MissingDependencyError
+
+OPTIONAL_PACKAGES = {
+    "sklearn": "sklearn",
+    "networkx": "graph",
+    "igraph": "graph",
+    "torch": "gpu",
+    "dask": "dask",
+    "pandas": "frames",
+    "polars": "frames",
+    "pyarrow": "chunked",
+    "h5py": "chunked",
+    "zarr": "chunked",
+    "plotly": "report",
+    "jinja2": "report",
+    "typer": "cli",
+    "rich": "cli",
+}
+"""Importable name -> the extra that installs it."""
+
+
+def require(package: str, *, purpose: str) -> ModuleType:
+    """Import an optional package or raise an error that says how to install it.
+
+    Examples
+    --------
+    >>> require("numpy", purpose="arithmetic").__name__
+    'numpy'
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        extra = OPTIONAL_PACKAGES.get(package.split(".")[0])
+        install = f"pip install 'sparseigen[{extra}]'" if extra else f"pip install {package}"
+        message = f"{purpose} needs {package}, which is not installed. Install it with: {install}"
+        raise MissingDependencyError(message) from error
+
+
+def is_installed(package: str) -> bool:
+    """Whether a package could be imported, without importing it."""
+    return importlib.util.find_spec(package) is not None
+
+
+def load_optional(package: str, *, extra: str, purpose: str) -> Any:
+    """Import a package, or raise an error that says how to install it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError as error:
+        message = (
+            f"{purpose} needs {package}, which is not installed. Install it with: pip install 'sparseigen[{extra}]'"
+        )
+        raise MissingDependencyError(message) from error
 
 
 def config() -> dict[str, str]:

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.inputs.convert import convert
-from sparseigen.inputs.writing import write_folder, write_whole
+from sparseigen.io.writing import write_folder, write_whole
 from sparseigen.operators.checkpoint import PassLog
 from sparseigen.report.page import Report
+from sparseigen.rows.convert import convert
 
 IDENTITY = {"data": "x"}
 SIZE = 200_000

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from sparseigen import errors
-from sparseigen.inputs.writing import remove_strays, whole_file, write_folder, write_whole
+from sparseigen.io.writing import remove_strays, whole_file, write_folder, write_whole
 from sparseigen.operators.checkpoint import PassLog
 from tests.faults.killing import IDENTITY, WRITERS
 

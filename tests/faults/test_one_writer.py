@@ -9,7 +9,7 @@ import sparseigen
 
 SOURCE = Path(sparseigen.__file__).parent
 ELSEWHERE = {
-    "inputs/writing.py": "the one place",
+    "io/writing.py": "the one place",
     "operators/checkpoint.py": "answers are appended and flushed before the index, a whole file, speaks of them",
     "datasets/download.py": "a download is continued where it stopped",
     "datasets/fetch.py": "a download takes its name once its checksum fits",
@@ -38,5 +38,5 @@ def test_who_writes() -> None:
         calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
         if any(_writes(call) for call in calls):
             found.add(path.relative_to(SOURCE).as_posix())
-    assert found <= set(ELSEWHERE), f"write through inputs/writing.py, or say why not: {sorted(found - set(ELSEWHERE))}"
-    assert "inputs/writing.py" in found
+    assert found <= set(ELSEWHERE), f"write through io/writing.py, or say why not: {sorted(found - set(ELSEWHERE))}"
+    assert "io/writing.py" in found

@@ -21,7 +21,7 @@ from sparseigen.errors import (
     PartitionError,
     ShapeError,
 )
-from sparseigen.operators.reduction import combined, folded, root
+from sparseigen.operators.pass_data import combined, folded, root
 
 
 @pytest.fixture
@@ -78,9 +78,9 @@ def test_sparse_partitions(client, rng, no_gram):
 
 def test_bits_do_not_depend_on_workers(client, data, no_gram):
     """One shard, three, or one for each partition, threads or a cluster: the sums are the same to the last bit."""
-    from sparseigen.inputs.cluster import Cluster
-    from sparseigen.inputs.row_partitions import row_partitions
-    from sparseigen.operators.cluster_data import ClusterData
+    from sparseigen.operators.pass_data import ClusterData
+    from sparseigen.rows.cluster import Cluster
+    from sparseigen.rows.partitions import row_partitions
 
     partitions = row_partitions(da.from_array(data, chunks=(80, 60)))
     weights, indices = np.ones(9), np.arange(9)
@@ -132,7 +132,7 @@ def test_sources(client, data, no_gram):
 
 def test_many_shards_and_large_blocks(client, data, no_gram, monkeypatch):
     """A tree of merging tasks, and an iterate that is too large to travel in every task."""
-    from sparseigen.operators import cluster_data
+    from sparseigen.operators import pass_data as cluster_data
 
     monkeypatch.setattr(cluster_data, "FAN_IN", 2)
     monkeypatch.setattr(cluster_data, "LARGE_ARGUMENTS", 100)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sparseigen as se
+from sparseigen.checks.graphs import graph_from_edges
 from sparseigen.errors import (
     CardinalityError,
     DtypeError,
@@ -19,9 +20,8 @@ from sparseigen.errors import (
     OptionError,
     PartitionError,
 )
-from sparseigen.graphs import facts as graph_facts
-from sparseigen.graphs.cluster import ClusterGraph
-from sparseigen.inputs.graphs import graph_from_edges
+from sparseigen.graphs import bounds as graph_facts
+from sparseigen.graphs.cluster_graph import ClusterGraph
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.operators.cluster_data import ClusterData
+from sparseigen.operators.pass_data import ClusterData
 
 ALGORITHM_1 = {"start": "max-variance", "polish": None, "certify": False, "rtol": 1e-9}
 """The paper's method as it stands: a pass an iteration."""

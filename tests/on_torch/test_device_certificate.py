@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from sparseigen import cardinality_path, covariance, sparse_eigenvector, upper_bound
-from sparseigen.certificates.achieved import achieved_value
+from sparseigen.certificates.paths import certify_streamed_path
+from sparseigen.certificates.penalised_dual import streamed_dual_bound
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.scaled_rows import scaled_row_bound
-from sparseigen.certificates.streamed_dual import streamed_dual_bound
-from sparseigen.certificates.streamed_path import certify_streamed_path
+from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.torch_data import TorchData
 from sparseigen.problems.known import brute_force
-from sparseigen.solvers.interface import SparseVector
 
 BOUNDS = {"rows": scaled_row_bound, "dual": streamed_dual_bound}
 
@@ -161,7 +161,7 @@ def test_neither_the_data_nor_the_matrix_come_to_the_host(
 def test_a_row_bound_that_would_take_too_long_is_not_offered(wide: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    monkeypatch.setitem(__import__("sparseigen.operators.torch_rows", fromlist=["x"]).MOST_OPERATIONS, "cpu", 1e6)
+    monkeypatch.setitem(__import__("sparseigen.operators.torch_bounds", fromlist=["x"]).MOST_OPERATIONS, "cpu", 1e6)
     operator = covariance(torch.tensor(wide))
     assert operator.scaled_gershgorin(20, np.ones(4500), 3) is None
     certificate = sparse_eigenvector(operator, 20, start="max-variance", polish="solve").certificate

@@ -9,10 +9,10 @@ import pytest
 
 from sparseigen import covariance, sparse_eigenvector
 from sparseigen.errors import RangeError
-from sparseigen.kernels import numpy_reference, torch_reference
+from sparseigen.kernels import numpy_reference, torch_kernels
 from sparseigen.operators import Operator
 from sparseigen.operators.torch_data import TorchData
-from sparseigen.operators.torch_loop import TorchSteps
+from sparseigen.operators.torch_iteration import TorchSteps
 from sparseigen.problems import PROBLEMS
 from sparseigen.problems.known import brute_force
 from tests.common.checks import check_result
@@ -118,7 +118,7 @@ def test_ties_go_to_the_lowest_index(count: int, nonnegative: bool, rng: np.rand
 
     values = rng.integers(-3, 4, 100).astype(float)
     expected = numpy_reference.largest_magnitudes(values, count, nonnegative=nonnegative)
-    ours = torch_reference.largest_magnitudes(torch.tensor(values), count, nonnegative=nonnegative)
+    ours = torch_kernels.largest_magnitudes(torch.tensor(values), count, nonnegative=nonnegative)
     np.testing.assert_array_equal(ours.numpy(), expected)
 
 
@@ -207,7 +207,7 @@ def test_scaled_gershgorin_holds_against_enumeration(seed: int, magnitude: float
 def test_scaled_gershgorin_in_row_blocks(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
     operator = on_torch(data)
     whole = operator.scaled_gershgorin(9, np.ones(120), 3)
-    monkeypatch.setattr("sparseigen.operators.torch_rows.BLOCK_ENTRIES", 120 * 7)
+    monkeypatch.setattr("sparseigen.operators.torch_bounds.BLOCK_ENTRIES", 120 * 7)
     in_blocks = operator.scaled_gershgorin(9, np.ones(120), 3)
     assert in_blocks == pytest.approx(whole, rel=1e-13)
 

@@ -182,7 +182,7 @@ def test_out_of_device_memory_later_says_so_too(stage: str, data: np.ndarray, mo
         raise torch.OutOfMemoryError("no memory")
 
     if stage == "bound":
-        monkeypatch.setattr("sparseigen.kernels.torch_reference.top_sums", full)
+        monkeypatch.setattr("sparseigen.kernels.torch_kernels.top_sums", full)
     else:
         monkeypatch.setattr(torch, "as_tensor", full)
     calls = {

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from sparseigen import covariance
-from sparseigen.kernels import torch_reference, triton_calls
-from sparseigen.operators import torch_loop
+from sparseigen.kernels import torch_kernels
+from sparseigen.operators import torch_iteration as torch_loop
 from sparseigen.operators.torch_data import TorchData
 
 REASON = "triton is not installed; `make test-torch` installs it"
@@ -30,9 +30,9 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
             pytest.fail(f"SPARSEIGEN_TORCH_REQUIRED=1, but {REASON}")
         pytest.skip(REASON)
     monkeypatch.setenv("TRITON_INTERPRET", "1")
-    monkeypatch.setattr(triton_calls, "usable", lambda tensor: True)
+    monkeypatch.setattr(torch_kernels, "usable", lambda tensor: True)
     # The interpreter takes its time for each program: fewer of them, and fewer steps a chunk.
-    monkeypatch.setattr(triton_calls, "SHARES", 4)
+    monkeypatch.setattr(torch_kernels, "SHARES", 4)
     monkeypatch.setitem(torch_loop.CHUNK, "short", 3)
 
 
@@ -47,14 +47,14 @@ def random_tensor(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
 def test_row_product(rows: int, width: int, dtype: str) -> None:
     import torch
 
-    storage = torch.zeros(rows, triton_calls.padded(width), dtype=getattr(torch, dtype))
+    storage = torch.zeros(rows, torch_kernels.padded(width), dtype=getattr(torch, dtype))
     matrix = storage[:, :width]
     matrix.copy_(random_tensor((rows, width), dtype))
-    vector = torch.zeros(triton_calls.padded(width), dtype=matrix.dtype)
+    vector = torch.zeros(torch_kernels.padded(width), dtype=matrix.dtype)
     vector[:width] = random_tensor((width,), dtype, 1)
     out = torch.empty(rows, dtype=matrix.dtype)
-    triton_calls.RowProduct(matrix)(vector, out)
-    expected = torch_reference.row_dots(matrix.double(), vector[:width].double())
+    torch_kernels.RowProduct(matrix)(vector, out)
+    expected = torch_kernels.row_dots(matrix.double(), vector[:width].double())
     np.testing.assert_allclose(out.double(), expected, atol=1e-4 if dtype == "float32" else 1e-12)
 
 
@@ -66,14 +66,14 @@ def test_row_combination(dtype: str, extra: bool) -> None:
     matrix, divisor, count = random_tensor((40, 36), dtype), 35, 11
     indices = torch.randperm(40, generator=torch.Generator().manual_seed(0)).int()
     weights, taken = random_tensor((40,), dtype, 1), random_tensor((36,), dtype, 2)
-    combine = triton_calls.RowCombination(matrix, divisor, extra=extra)
+    combine = torch_kernels.RowCombination(matrix, divisor, extra=extra)
     norms = torch.tensor([1.5, 2.5], dtype=torch.float64)
     scores = torch.zeros(36, dtype=matrix.dtype)
     values, norm = torch.zeros(combine.n_values, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
     if extra:
         combine.subtract(taken)
     combine(indices, weights, torch.tensor([count], dtype=torch.int32), norms, scores, values, norm)
-    total = torch_reference.combine_rows(matrix.double(), indices[:count].long(), weights[:count].double())
+    total = torch_kernels.combine_rows(matrix.double(), indices[:count].long(), weights[:count].double())
     total = (total - taken.double() if extra else total) / 2.0
     tolerance = 1e-5 if dtype == "float32" else 1e-13
     np.testing.assert_allclose(scores.double(), total / divisor, atol=tolerance)
@@ -90,9 +90,9 @@ def test_selection(dtype: str, tied: bool, nonnegative: bool) -> None:
     size, counts = 1500, [1, 7, 700, 1500]
     values = random_tensor((len(counts), size), dtype)
     values = values.round() if tied else values
-    select = triton_calls.Selection(values, len(counts), size, nonnegative=nonnegative)
+    select = torch_kernels.Selection(values, len(counts), size, nonnegative=nonnegative)
     wanted = torch.tensor(counts, dtype=torch.int32)
-    expected = torch_reference.kept_mask(values, wanted.long(), size, nonnegative=nonnegative)
+    expected = torch_kernels.kept_mask(values, wanted.long(), size, nonnegative=nonnegative)
     shown = values.clamp(min=0) if nonnegative else values
     for _ in range(2):  # the second use finds the work space as the first left it
         kept, norms = torch.empty_like(values), torch.zeros(len(counts), select.n_blocks, dtype=torch.float64)
@@ -100,9 +100,9 @@ def test_selection(dtype: str, tied: bool, nonnegative: bool) -> None:
         np.testing.assert_array_equal(kept, shown * expected)
         np.testing.assert_allclose(norms.sum(dim=1), (kept.double() ** 2).sum(dim=1), rtol=1e-12)
     magnitudes = values.abs()
-    sums = triton_calls.Selection(values, len(counts), size).top_sums(magnitudes, wanted)
+    sums = torch_kernels.Selection(values, len(counts), size).top_sums(magnitudes, wanted)
     for row, count in enumerate(counts):
-        assert float(sums[row]) == pytest.approx(float(torch_reference.top_sums(magnitudes, count)[row]), rel=1e-12)
+        assert float(sums[row]) == pytest.approx(float(torch_kernels.top_sums(magnitudes, count)[row]), rel=1e-12)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -111,8 +111,8 @@ def test_compact_selection(dtype: str) -> None:
 
     size, count = 1500, 40
     values = random_tensor((1, size), dtype).round(decimals=1)
-    select = triton_calls.Selection(values, 1, size)
-    expected = torch_reference.largest_magnitudes(values[0], count)
+    select = torch_kernels.Selection(values, 1, size)
+    expected = torch_kernels.largest_magnitudes(values[0], count)
     previous = torch.zeros(size, dtype=torch.int32)
     previous[:count] = expected.int()
     previous[3] += 1
@@ -147,9 +147,9 @@ def test_the_whole_loop(dtype: str, components: int, nonnegative: bool, monkeypa
     rule: dict[str, Any] = {"rtol": 1e-6, "atol": 0.0, "max_iterations": 7, "nonnegative": nonnegative}
     for cardinality, start in ((4, 2), (11, 7)) if dtype == "float32" else ((7, 7),):
         begun = np.array([start]), np.ones(1)
-        monkeypatch.setattr(triton_calls, "usable", lambda tensor: True)
+        monkeypatch.setattr(torch_kernels, "usable", lambda tensor: True)
         ours = with_triton.truncated_power_run(*begun, cardinality, **rule)
-        monkeypatch.setattr(triton_calls, "usable", lambda tensor: False)
+        monkeypatch.setattr(torch_kernels, "usable", lambda tensor: False)
         reference = without.truncated_power_run(*begun, cardinality, **rule)
         np.testing.assert_array_equal(ours.indices, reference.indices)
         tolerance = 1e-4 if dtype == "float32" else 1e-10
@@ -163,9 +163,9 @@ def test_limits_inside_and_between_chunks(monkeypatch: pytest.MonkeyPatch) -> No
     with_triton, without = pair("float64", 0)
     for limit in (1, 4):
         rule: dict[str, Any] = {"rtol": -1.0, "atol": -1.0, "max_iterations": limit}
-        monkeypatch.setattr(triton_calls, "usable", lambda tensor: True)
+        monkeypatch.setattr(torch_kernels, "usable", lambda tensor: True)
         ours = with_triton.truncated_power_run(np.array([3]), np.ones(1), 6, **rule)
-        monkeypatch.setattr(triton_calls, "usable", lambda tensor: False)
+        monkeypatch.setattr(torch_kernels, "usable", lambda tensor: False)
         reference = without.truncated_power_run(np.array([3]), np.ones(1), 6, **rule)
         assert ours.ended == "iteration_limit"
         np.testing.assert_allclose(ours.history, reference.history, rtol=1e-12)
@@ -177,7 +177,7 @@ def test_bound_and_energies(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(with_triton, TorchData)
     columns = np.array([3, 0, 59])
     ours = with_triton.scaled_gershgorin(7, np.ones(60), 1), *with_triton.column_energies(columns, 7)
-    monkeypatch.setattr(triton_calls, "usable", lambda tensor: False)
+    monkeypatch.setattr(torch_kernels, "usable", lambda tensor: False)
     reference = without.scaled_gershgorin(7, np.ones(60), 1), *without.column_energies(columns, 7)
     for a, b in zip(ours, reference, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparseigen import cardinality_path, covariance, sparse_components
-from sparseigen.certificates import along_path
+from sparseigen.certificates import paths as along_path
 from sparseigen.problems import brute_force
 
 # Random data may be nearly constant, of which the package warns on purpose: what is proven must hold there too.

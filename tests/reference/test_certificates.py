@@ -15,7 +15,7 @@ import pytest
 import sparseigen as se
 from sparseigen.certificates import certify
 from sparseigen.datasets import load_gene_covariance, load_gene_curve, load_pitprops
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.operators.contract import SparseVector
 from tests.brute_force import brute_force
 
 

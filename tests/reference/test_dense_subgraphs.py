@@ -87,8 +87,7 @@ def test_webgraph_decodes_to_the_known_arcs(real_data, web):
 
 
 def test_webgraph_python_twin_decodes_the_same(real_data, web):
-    from sparseigen.graphs.webgraph import _read_properties
-    from sparseigen.kernels.webgraph_reference import decode_webgraph
+    from sparseigen.io.webgraph import _read_properties, decode_webgraph
 
     form = _read_properties(real_data / "cnr-2000" / "cnr-2000.properties")
     data = np.fromfile(real_data / "cnr-2000" / "cnr-2000.graph", dtype=np.uint8)

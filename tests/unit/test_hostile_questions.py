@@ -13,11 +13,11 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen import errors, kernels
-from sparseigen.inputs.columns import Table
-from sparseigen.inputs.sources import check_checkpoint
+from sparseigen.io.columns import Table
 from sparseigen.kernels import numpy_reference
 from sparseigen.report import graph_report
 from sparseigen.report.page import Report
+from sparseigen.rows.files import check_checkpoint
 
 MATRIX = se.datasets.load_pitprops().matrix
 NAMES = list(se.datasets.load_pitprops().names)

@@ -30,7 +30,7 @@ class Interrupting:
 
 @pytest.mark.parametrize("method", ["tpower", "backward"])
 def test_path(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.estimators import path
+    from sparseigen.solve import path
     from sparseigen.solvers import warm_path
 
     home, name = (warm_path, "solve_truncated_power") if method == "tpower" else (path, "sparse_eigenvector")
@@ -50,7 +50,7 @@ def test_path(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_path_during_its_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.estimators import path
+    from sparseigen.solve import path
 
     monkeypatch.setattr(path, "_certified", Interrupting(None, 0))
     with pytest.raises(SolveInterrupted) as stop:

@@ -10,17 +10,15 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen import errors
-from sparseigen.estimators.choosing import cardinality_grid, choose_cardinalities
-from sparseigen.exact.answer import solve_exact
-from sparseigen.inputs.arguments import check_candidates, check_rng
-from sparseigen.inputs.cluster import Cluster, _check_client
-from sparseigen.inputs.fingerprint import fingerprint
-from sparseigen.inputs.labels import as_labels, as_positions, as_scores
-from sparseigen.inputs.row_partitions import BlockFacts, RowPartition, check_alike
-from sparseigen.inputs.sources import as_row_source, check_checkpoint
-from sparseigen.inputs.sparse_parts import checked_sparse
+from sparseigen.checks.arguments import check_candidates, check_rng
+from sparseigen.checks.coercion import checked_sparse
+from sparseigen.checks.frames import as_labels, as_positions, as_scores, fingerprint
+from sparseigen.components.sequential import cardinality_grid, choose_cardinalities
 from sparseigen.operators import as_operator
-from sparseigen.solve import sparse_eigenvector_block
+from sparseigen.rows.cluster import Cluster, _check_client
+from sparseigen.rows.files import as_row_source, check_checkpoint
+from sparseigen.rows.partitions import BlockFacts, RowPartition, check_alike
+from sparseigen.solve.eigenvector import solve_exact, sparse_eigenvector_block
 
 MATRIX = se.datasets.load_pitprops().matrix
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from sparseigen.config import require
 from sparseigen.datasets import data_folder
-from sparseigen.inputs.optional import require
 
 TERMS = 1000
 MOST_REPEATED = 400

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from benchmarks.paper.solvers.authors_ravi import authors_ravi
-from sparseigen.graphs.facts import GraphFacts
+from sparseigen.checks.graph_objects import check_graph
+from sparseigen.graphs.bounds import GraphFacts
 from sparseigen.graphs.methods import METHODS, Problem
 from sparseigen.graphs.model import IntegerGraph, build_graph, outgoing_graph
-from sparseigen.inputs.graph_objects import check_graph
 
 REPEATS = 3
 """Runs of which the shortest counts: one run of a few milliseconds says little."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
-from sparseigen.inputs.memory import check_room
+from sparseigen.checks.memory import check_room
 
 LARGEST_WORK = 1.5e9
 """Multiplications the factorisation and its check may cost."""

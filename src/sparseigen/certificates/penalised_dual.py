@@ -1,19 +1,8 @@
-"""The dual of the penalised problem: bounds from a factor A = FF' with rows f_i.
+"""The penalised dual in closed form for data that do not come to this memory.
 
-For a support S, lambda_max(A_SS) = max over unit q of sum_{i in S} (f_i'q)^2. For any vectors z_i,
-
-    (f_i'q)^2 <= q' z_i z_i' q + rho_i,   rho_i = largest eigenvalue of f_i f_i' - z_i z_i' (never negative),
-
-so lambda_max(A_SS) <= lambda_max(sum_i z_i z_i') + sum of the k largest rho_i. Every choice of the z_i proves a bound;
-what is left is to choose them well. `support_points` is the closed form of d'Aspremont, Bach and El Ghaoui for a given
-answer, exact on strongly structured data; `ascend` solves their semidefinite relaxation
-
-    max over X >= 0, trace X = 1 of sum_i (positive eigenvalue of X^1/2 (f_i f_i' - rho I) X^1/2) + k rho
-
-by matrix exponentiated gradient steps, each of which hands over dual points z_i for free. The matrices are r x r with
-r = rank of A, never p x p.
-
-A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008).
+`penalised_dual` proves its bound from a factor of A. An operator whose data live on a device makes the dual points
+there and hands over what the proof needs (`Operator.closed_form_dual`): their n x n Gram matrix and one remainder a
+variable.
 """
 
 from __future__ import annotations
@@ -28,7 +17,8 @@ from sparseigen.certificates.factor import Factor, factorise
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, gamma, sum_of_largest
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
-from sparseigen.operators.products import summed
+from sparseigen.operators.contract import DualParts, SparseVector
+from sparseigen.operators.matrix import summed
 
 MOST_WORK = 2.5e9
 """Operations `default` may spend on the ascent, whatever k is."""
@@ -323,3 +313,46 @@ def _direction(problem: BoundProblem, rows: Numbers) -> Numbers:
         if length > 0.0:
             return np.asarray(direction / length)
     return np.asarray(np.linalg.eigh(summed(rows, rows))[1][:, -1])
+
+
+TRIALS = 9
+"""Penalties tried for one cardinality: two and seven steps of a golden section."""
+
+
+def streamed_dual_bound(problem: BoundProblem) -> float:
+    """The closed form for the answer found; infinite where the operator does not offer it or nothing was found."""
+    if problem.dense is not None or problem.vector is None:
+        return np.inf
+    values = streamed_dual_values(problem, [problem.vector], [problem.cardinality], TRIALS)
+    return np.inf if values is None else float(values[problem.cardinality - 1]) + 2.0 * problem.margin
+
+
+def streamed_dual_values(
+    problem: BoundProblem, vectors: list[SparseVector], cardinalities: list[int], trials: int
+) -> Numbers | None:
+    """For every cardinality 1..p the smallest bound that the points for any of the answers prove.
+
+    The entries' own errors are not in it: twice their margin has to be added, because the operator's rows are a
+    factor up to twice `entry_errors`.
+    """
+    answers = [(vector.indices, vector.weights) for vector in vectors]
+    found = problem.operator.closed_form_dual(answers, cardinalities, trials)
+    if found is None:
+        return None
+    best = np.full(problem.size, np.inf)
+    for parts in found:
+        best = np.minimum(best, np.ldexp(proven_values(parts), -problem.exponent))
+    return best
+
+
+def proven_values(parts: DualParts) -> Numbers:
+    """What one set of dual points proves for every cardinality, in the units of A; infinite where rounding failed."""
+    size = len(parts.remainders)
+    nothing = np.full(size, np.inf)
+    if not (np.isfinite(parts.gram).all() and np.isfinite(parts.remainders).all() and np.isfinite(parts.squares)):
+        return nothing
+    totals = np.cumsum(np.sort(parts.remainders)[::-1]) * (1.0 + 2.0 * gamma(size))
+    slack = 2.0 * gamma(size) * parts.squares + TINY  # the Gram matrix: p-term sums, in the spectral norm
+    values = (largest_eigenvalue_bound(parts.gram) + totals + slack) * (1.0 + 16.0 * UNIT) * parts.scale
+    raised: Numbers = values * (1.0 + 4.0 * UNIT)
+    return raised

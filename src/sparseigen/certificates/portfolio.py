@@ -13,18 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparseigen.certificates.achieved import achieved_value
-from sparseigen.certificates.elementary import row_bound, trace_bound
-from sparseigen.certificates.penalised_dual import converged_penalised_bound, penalised_bound
-from sparseigen.certificates.problem import BoundProblem
-from sparseigen.certificates.reduction import reduced_bound
-from sparseigen.certificates.scaled_rows import scaled_row_bound
+from sparseigen.certificates.elimination import reduced_bound
+from sparseigen.certificates.penalised_dual import converged_penalised_bound, penalised_bound, streamed_dual_bound
+from sparseigen.certificates.problem import BoundProblem, Proven
+from sparseigen.certificates.rounding import achieved_value
+from sparseigen.certificates.scaled_rows import row_bound, scaled_row_bound, trace_bound
 from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.certificates.splitting import splitting_bound
-from sparseigen.certificates.streamed_dual import streamed_dual_bound
-from sparseigen.operators.contract import Operator
+from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate
-from sparseigen.solvers.interface import Proven, SparseVector
 
 
 class BoundSpec(NamedTuple):

@@ -13,11 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates.rounding import ZERO, raised_sum, sum_of_largest
-from sparseigen.inputs.memory import check_room
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator
-from sparseigen.operators.once import computed_once
-from sparseigen.operators.shifted import ShiftedOperator
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.checks.memory import check_room
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector, computed_once
+from sparseigen.operators.wrapped import ShiftedOperator
 
 Numbers = NDArray[np.float64]
 
@@ -26,6 +24,18 @@ LARGEST_FETCHED = 2048
 """Matrices up to this size are formed even where the entries have to be fetched from a device."""
 LARGEST_EXPONENT = 400
 """Matrices with entries beyond 2 ** +-400 are searched in scaled form: solvers form squares and their sums."""
+
+
+@dataclass(frozen=True)
+class Proven:
+    """An upper bound on the optimum that a solver proved on its way, rounding included, and how.
+
+    ``scale`` is the size of the matrix's entries.
+    """
+
+    upper_bound: float
+    method: str
+    scale: float
 
 
 @dataclass

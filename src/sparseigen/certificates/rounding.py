@@ -1,4 +1,6 @@
-"""Margins: how far a computed number can be from the true one.
+"""Margins for rounding errors, the value that a vector certainly reaches, and when rounding is most of a gap.
+
+Margins: how far a computed number can be from the true one.
 
 ``UNIT`` is the unit roundoff u of float64. A sum or dot product of n terms, in any order, with or without fused
 multiply-add, is off by at most n u / (1 - n u) times the sum of the magnitudes; the factors below are larger.
@@ -6,8 +8,16 @@ multiply-add, is off by at most n u / (1 - n u) times the sum of the magnitudes;
 
 from __future__ import annotations
 
+import itertools
+import warnings
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
+
+from sparseigen.errors import PrecisionWarning
+from sparseigen.operators.contract import Indices, Operator, SparseVector
+from sparseigen.results import Certificate
 
 Numbers = NDArray[np.float64]
 
@@ -34,3 +44,76 @@ def sum_of_largest(values: Numbers, count: int) -> float:
     if count >= values.size:
         return float(values.sum())
     return float(np.partition(values, values.size - count)[values.size - count :].sum())
+
+
+BLOCK_ENTRIES = 1 << 22
+LARGEST_PLAIN_EXPONENT = 200
+
+
+def achieved_value(operator: Operator, vector: SparseVector) -> float:
+    """A number that x'Ax / x'x certainly reaches: the computed quotient moved down past every rounding error."""
+    indices, weights = vector.indices, vector.weights
+    ready = operator.quadratic_form(indices, weights)
+    if ready is not None and np.isfinite(ready).all():
+        return _lowered(operator, vector, ready[0], ready[1], 0)
+    count = len(indices)
+    form, magnitude = 0.0, 0.0
+    step = operator.columns_at_once(BLOCK_ENTRIES)
+    parts = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
+    blocks = [operator.accurate_columns(indices[part])[indices] for part in parts[:1]]  # most often the only one
+    largest = max(float(np.abs(block).max()) for block in itertools.chain(blocks, _rest(operator, indices, parts)))
+    largest = max(largest, float(operator.entry_errors()[indices].max()))
+    exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
+    exponent = exponent if abs(exponent) > LARGEST_PLAIN_EXPONENT else 0  # no copy where no product can overflow
+    for part, block in zip(parts, itertools.chain(blocks, _rest(operator, indices, parts)), strict=True):
+        block = np.ldexp(block, -exponent) if exponent else block
+        form += float(weights @ (block @ weights[part]))
+        magnitude += float(np.abs(weights) @ (np.abs(block) @ np.abs(weights[part])))
+    return _lowered(operator, vector, form, 4.0 * gamma(2 * count) * magnitude, exponent)
+
+
+def _lowered(operator: Operator, vector: SparseVector, form: float, error: float, exponent: int) -> float:
+    """The quotient from the form (times 2 ** -exponent) and its error, less what the entries' own errors can do."""
+    indices, weights, count = vector.indices, vector.weights, len(vector.indices)
+    entries = np.ldexp(operator.entry_errors()[indices], -exponent)
+    own = float(np.abs(weights) @ np.sqrt(entries)) ** 2
+    low = form - error * (1.0 + 4.0 * UNIT) - own * (1.0 + 4.0 * gamma(count)) - TINY
+    length = float(weights @ weights)
+    slack = 2.0 * gamma(count)
+    quotient = low / (length * (1.0 + slack)) if low >= 0.0 else low / (length * (1.0 - slack))
+    value = float(np.ldexp(quotient - 4.0 * UNIT * abs(quotient), exponent))
+    return float(np.nextafter(value, -np.inf))
+
+
+def _rest(operator: Operator, indices: Indices, parts: list[slice]) -> Iterator[NDArray[np.float64]]:
+    """The blocks after the first, formed one at a time: together they can be larger than memory allows."""
+    for part in parts[1:]:
+        yield operator.accurate_columns(indices[part])[indices]
+
+
+WIDE_GAP = 1e-3
+"""Relative gaps up to this are not worth a word."""
+DOMINATES = 0.5
+"""Share of the gap that rounding must have."""
+
+
+def warn_of_rounding(operator: Operator, cardinality: int, certificate: Certificate) -> None:
+    """Warn where most of a visible gap is what the entries' own rounding errors cost at both ends."""
+    if certificate.relative_gap <= WIDE_GAP or not np.isfinite(certificate.upper_bound):
+        return
+    width = certificate.upper_bound - certificate.lower_bound
+    margin = 2.0 * sum_of_largest(operator.entry_errors(), cardinality)
+    if not margin >= DOMINATES * width > 0.0:
+        return
+    remedy = (
+        "Pass the data as float64 (from before they were rounded, where that is possible)."
+        if operator.dtype == np.float32
+        else "Subtract a constant from columns that are far from zero, and scale columns of very different size; an "
+        "eigenvalue this small against the variances may be beyond float64."
+    )
+    message = (
+        f"the gap of {certificate.relative_gap:.2%} is rounding: certificates must allow for {margin:.3g} at both ends "
+        f"together, and the value is {max(abs(certificate.lower_bound), abs(certificate.upper_bound)):.3g}. No bound "
+        f"can close it. {remedy}"
+    )
+    warnings.warn(message, PrecisionWarning, stacklevel=3)

@@ -28,7 +28,7 @@ def show(
     from sparseigen.datasets.catalogue import CATALOGUE, Entry, is_there, paths_of
     from sparseigen.datasets.folder import data_folder
     from sparseigen.datasets.sources import SOURCES
-    from sparseigen.report.tables import aligned
+    from sparseigen.report.words import aligned
 
     try:
         folder: Path | None = data_folder()

@@ -20,10 +20,10 @@ def demo(
 
     Example: sparseigen demo --report demo.html
     """
+    from sparseigen.components.sequential import sparse_components
+    from sparseigen.components.variance import VARIANCES, explained_variance
     from sparseigen.datasets import load_pitprops
-    from sparseigen.estimators.components import sparse_components
-    from sparseigen.estimators.variance import VARIANCES, explained_variance
-    from sparseigen.report.tables import components_table
+    from sparseigen.report.words import components_table
 
     output = Output(report=report)
     check_output(output)
@@ -44,8 +44,8 @@ def demo(
 
 
 def _page(data: Any, operator: Any, results: list[Any]) -> Any:
-    from sparseigen.estimators.path import cardinality_path
     from sparseigen.report import component_report
+    from sparseigen.solve.path import cardinality_path
 
     path = cardinality_path(operator, range(1, operator.size + 1))
     return component_report(results, path=path, data=data.matrix, title=data.description)

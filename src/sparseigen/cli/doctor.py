@@ -21,7 +21,7 @@ def _eigenvector() -> str | None:
 
 def _proof() -> str | None:
     from sparseigen.datasets import load_pitprops
-    from sparseigen.exact import solve_exact
+    from sparseigen.solve import solve_exact
 
     result = solve_exact(load_pitprops().matrix, 5)
     proven = result.certificate is not None and result.certificate.optimal

@@ -84,7 +84,7 @@ def _name(loaded: Loaded, index: int) -> str:
 
 
 def _positions(loaded: Loaded, support: str) -> list[int]:
-    from sparseigen.inputs.arguments import check_candidates
+    from sparseigen.checks.arguments import check_candidates
 
     wanted: list[Any] = [name.strip() for name in support.split(",") if name.strip()]
     names = loaded.table.names
@@ -99,15 +99,15 @@ def _positions(loaded: Loaded, support: str) -> list[int]:
 
 
 def _certificate(loaded: Loaded, cardinality: int, chosen: list[int] | None, effort: str) -> Any:
-    from sparseigen.certificates.bounds import upper_bound
+    from sparseigen.solve.eigenvector import upper_bound
 
     if chosen is None:
         return upper_bound(loaded.operator, cardinality, effort=effort)
     import numpy as np
 
     from sparseigen.certificates import certify as bracket
-    from sparseigen.inputs.arguments import check_cardinality
-    from sparseigen.solvers.interface import SparseVector
+    from sparseigen.checks.arguments import check_cardinality
+    from sparseigen.operators.contract import SparseVector
 
     check_cardinality(cardinality, loaded.operator.size)
     if len(chosen) > cardinality:
@@ -150,7 +150,7 @@ def exact(
     early = None
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)
-        from sparseigen.exact import solve_exact
+        from sparseigen.solve import solve_exact
 
         working.step("proving")
         try:
@@ -184,7 +184,7 @@ def _page(loaded: Loaded, result: Any) -> Any:
 
 
 def _show_exact(loaded: Loaded, result: Any, output: Output) -> None:
-    from sparseigen.report.tables import components_table
+    from sparseigen.report.words import components_table
 
     share = result.value / loaded.operator.trace()
     nodes = result.settings["nodes"]

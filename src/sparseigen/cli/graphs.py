@@ -210,7 +210,7 @@ def _show_sets(loaded: LoadedGraph, results: Sequence[Any], output: Output) -> N
 
 
 def _sets_text(loaded: LoadedGraph, results: Sequence[Any]) -> str:
-    from sparseigen.report.tables import curve_table
+    from sparseigen.report.words import curve_table
 
     lines = [curve_table(results)]
     width = min(100, max(40, shutil.get_terminal_size().columns))
@@ -285,7 +285,7 @@ def curve(
 
 
 def _show_curve(loaded: LoadedGraph, found: Any, output: Output) -> None:
-    from sparseigen.report.tables import curve_table
+    from sparseigen.report.words import curve_table
 
     header = ["k", "density", "upper_bound", "relative_gap", "proven_optimal", "edge_density", "weight"]
     rows = []

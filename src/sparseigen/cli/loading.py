@@ -60,7 +60,7 @@ class Loaded:
 
 def load(data: str, reading: Reading) -> Loaded:
     """Read the data and check them."""
-    from sparseigen.inputs.files import read_table
+    from sparseigen.io.tables import read_table
     from sparseigen.operators import as_operator
     from sparseigen.operators import covariance as covariance_of
 
@@ -120,7 +120,7 @@ def local_file(data: str, kind: str | None, default: str = "csv") -> Iterator[tu
 
 def column_of(text: str, count: int) -> tuple[str, ...]:
     """Names from FILE or FILE:COLUMN, one a line; with one column that is text, that one."""
-    from sparseigen.inputs.text_tables import read_cells
+    from sparseigen.io.text import read_cells
 
     name, _, column = text.rpartition(":")
     if not name or Path(text).is_file():

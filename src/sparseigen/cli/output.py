@@ -12,7 +12,7 @@ from typing import Any
 
 from sparseigen.cli.failures import bad_usage, one_line
 from sparseigen.cli.options import Output
-from sparseigen.inputs.writing import as_bytes, check_target, write_folder
+from sparseigen.io.writing import as_bytes, check_target, write_folder
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
            "\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")  # fmt: skip
@@ -53,7 +53,7 @@ def check_output(output: Output, *read: str | Path | None) -> None:
             message = f"--report {output.report} is a folder; give a file, for example {output.report}/page.html."
             raise bad_usage(message)
         check_target(output.report)
-        from sparseigen.inputs.optional import require
+        from sparseigen.config import require
 
         for package in ("jinja2", "plotly"):
             require(package, purpose="--report")

@@ -106,27 +106,27 @@ def start_of(text: str) -> Any:
     path = Path(text)
     if not path.suffix and not path.exists():
         return text
-    from sparseigen.inputs.files import read_table
+    from sparseigen.io.tables import read_table
 
     values = read_table(path, index="none").values
     return values.ravel() if 1 in values.shape or values.ndim == 1 else values
 
 
 def _components(loaded: Loaded, wanted: list[int], working: Working, options: dict[str, Any]) -> list[Any]:
-    from sparseigen.estimators.components import sparse_components
+    from sparseigen.components.sequential import sparse_components
 
     return sparse_components(loaded.operator, wanted, on_iteration=working, **options)
 
 
 def _shares(loaded: Loaded, results: list[Any]) -> Any:
-    from sparseigen.estimators.variance import explained_variance
+    from sparseigen.components.variance import explained_variance
 
     vectors = [result.vector for result in results]
     return explained_variance(loaded.operator, vectors, definition="plain") / loaded.operator.trace()
 
 
 def _show_components(loaded: Loaded, results: list[Any], output: Output, *, wanted: str) -> None:
-    from sparseigen.report.tables import components_table
+    from sparseigen.report.words import components_table
 
     shares = _shares(loaded, results).tolist()
     answer = [result.to_dict() for result in results]
@@ -174,13 +174,13 @@ def _page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, 
     path = None
     largest = max(result.cardinality for result in results)
     if not quick:
-        from sparseigen.estimators.path import cardinality_path
+        from sparseigen.solve.path import cardinality_path
 
         working.step("path for the report")
         path = cardinality_path(loaded.operator, _spread(largest, loaded.operator.size), on_iteration=working)
     steady = None
     if stability and not quick and not loaded.is_covariance:
-        from sparseigen.estimators.stability import selection_stability
+        from sparseigen.components.stability import selection_stability
 
         working.step("stability")
         steady = selection_stability(
@@ -237,7 +237,7 @@ def path(
         loaded = load(data, reading)
         wanted = cardinalities(k, "k") if k is not None else list(range(1, min(DEFAULT_PATH, loaded.operator.size) + 1))
         working.step("solving")
-        from sparseigen.estimators.path import cardinality_path
+        from sparseigen.solve.path import cardinality_path
 
         options: dict[str, Any] = {"method": method, "nonnegative": nonnegative, "certify": certify}
         try:
@@ -268,7 +268,7 @@ def path(
 
 
 def _show_path(loaded: Loaded, found: Any, chosen: Any, rule: str, output: Output) -> None:
-    from sparseigen.report.tables import path_table
+    from sparseigen.report.words import path_table
 
     suggestion = f"suggested k: {chosen.cardinality} ({rule}): {', '.join(chosen.loadings)}"
     answer = found.to_dict() | {"suggested": {"rule": rule, "cardinality": chosen.cardinality}}

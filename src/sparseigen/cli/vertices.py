@@ -41,7 +41,7 @@ def _nodes(graph: Any) -> list[Any]:
 
 def read_places(path: Path) -> Places:
     """The first column is the vertex; one called name, city, label, ... is its name."""
-    from sparseigen.inputs.text_tables import read_cells
+    from sparseigen.io.text import read_cells
 
     header, rows = read_cells(path)
     if header is None or len(header) < 2:

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sparseigen.errors import DownloadError
-from sparseigen.inputs.writing import writing
+from sparseigen.io.writing import writing
 
 Progress = Callable[[int, int], object]
 """Called with the bytes that are here and the bytes there will be (0: unknown)."""

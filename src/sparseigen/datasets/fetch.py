@@ -13,7 +13,7 @@ from sparseigen.datasets.download import check_address, download, size_of
 from sparseigen.datasets.folder import data_folder
 from sparseigen.datasets.sources import RemoteFile, Source, address, source_of
 from sparseigen.errors import DownloadError
-from sparseigen.inputs.writing import sync_folder, writing
+from sparseigen.io.writing import sync_folder, writing
 
 MIRROR = "SPARSEIGEN_MIRROR"
 """Environment variable with the address of a mirror."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.inputs.optional import require
+from sparseigen.config import require
 from sparseigen.operators import Operator, as_operator
 
 NAMES = (

@@ -10,14 +10,14 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sparseigen.checks.arguments import check_cardinality, check_choice, check_count, check_flag, check_many
+from sparseigen.checks.frames import check_no_gaps, squared_distances
+from sparseigen.components.sequential import cardinality_grid
 from sparseigen.errors import OptionError
-from sparseigen.estimators.choosing import cardinality_grid
-from sparseigen.estimators.path import cardinality_path
 from sparseigen.estimators.sparse_pca import FLOATS, SparsePCA
-from sparseigen.inputs.arguments import check_cardinality, check_choice, check_count, check_flag, check_many
-from sparseigen.inputs.tables import check_no_gaps, squared_distances
 from sparseigen.operators import covariance
 from sparseigen.operators.deflated import DEFLATIONS
+from sparseigen.solve.path import cardinality_path
 
 RULES = ("one-standard-error", "best")
 

@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.arguments import check_choice, check_count, check_flag
+from sparseigen.checks.coercion import check_meaning, real_numbers
+from sparseigen.checks.frames import check_no_gaps, squared_distances
+from sparseigen.components.joint import refine_components
+from sparseigen.components.sequential import BLOCK, choose_cardinalities, sparse_components
+from sparseigen.components.variance import VARIANCES, products
+from sparseigen.config import require
 from sparseigen.errors import OptionError, ShapeError
-from sparseigen.estimators.choosing import choose_cardinalities
-from sparseigen.estimators.components import BLOCK, sparse_components
-from sparseigen.estimators.joint import refine_components
-from sparseigen.estimators.variance import VARIANCES, products
-from sparseigen.inputs.arguments import check_choice, check_count, check_flag
-from sparseigen.inputs.optional import require
-from sparseigen.inputs.plain_arrays import check_meaning, real_numbers
-from sparseigen.inputs.row_partitions import is_row_partitions
-from sparseigen.inputs.tables import check_no_gaps, squared_distances
 from sparseigen.operators import Operator, as_operator, covariance
 from sparseigen.operators.build import covariance_of_data
-from sparseigen.operators.correlation import correlation_of
+from sparseigen.operators.moments import correlation_of
+from sparseigen.rows.partitions import is_row_partitions
 
 require("sklearn", purpose="SparsePCA")
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparseigen.graphs import shards as on_shard
-from sparseigen.graphs.power import LARGEST_SHIFT
 from sparseigen.graphs.shards import Shard
-from sparseigen.inputs.cluster import Cluster
+from sparseigen.graphs.vertex_sets import LARGEST_SHIFT
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import StopReason
+from sparseigen.rows.cluster import Cluster
 
 MAX_ITERATIONS = 1000
 

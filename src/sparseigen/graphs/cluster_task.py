@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from sparseigen.checks.arguments import check_cardinality
+from sparseigen.checks.graphs import is_text, vertex_labels
 from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted
-from sparseigen.graphs import facts as graph_facts
+from sparseigen.graphs import bounds as graph_facts
 from sparseigen.graphs import shards as on_shard
-from sparseigen.graphs.bounds import UpperBounds
-from sparseigen.graphs.cluster import ClusterGraph, CoreReduction
+from sparseigen.graphs.bounds import GraphFacts, Outside, UpperBounds
+from sparseigen.graphs.cluster_graph import ClusterGraph, CoreReduction
 from sparseigen.graphs.cluster_power import ClusterPower
-from sparseigen.graphs.facts import GraphFacts, Outside
-from sparseigen.graphs.methods import Outcome, Problem, solve_tpower
+from sparseigen.graphs.methods import Outcome, Problem, solve_tpower, subgraph_result
 from sparseigen.graphs.model import SUMMED_TWICE, IntegerGraph
-from sparseigen.graphs.outcome import subgraph_result
 from sparseigen.graphs.shards import Extremes
-from sparseigen.inputs.arguments import check_cardinality
-from sparseigen.inputs.graphs import is_text, vertex_labels
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.results import DenseSubgraphResult, DensityCurve
 

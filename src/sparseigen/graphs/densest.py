@@ -9,22 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from sparseigen.checks.arguments import check_cardinality, check_choice, check_count, check_many, check_rng
+from sparseigen.checks.graph_objects import check_graph
+from sparseigen.checks.graphs import Graph, as_path, is_text, vertices_of
 from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, one_of
-from sparseigen.graphs.bounds import UpperBounds
-from sparseigen.graphs.cluster import ClusterGraph
+from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts, UpperBounds
+from sparseigen.graphs.cluster_graph import ClusterGraph
 from sparseigen.graphs.cluster_task import ClusterTask
-from sparseigen.graphs.facts import FAST_SWEEPS, SWEEPS, GraphFacts
 from sparseigen.graphs.files import read_file, read_graph
-from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Problem
+from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Problem, subgraph_result
 from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph, weight_within
-from sparseigen.graphs.outcome import subgraph_result
 from sparseigen.graphs.search import POLISHES
-from sparseigen.inputs.arguments import check_cardinality, check_choice, check_count, check_many, check_rng
-from sparseigen.inputs.edge_partitions import is_partitioned
-from sparseigen.inputs.graph_objects import check_graph
-from sparseigen.inputs.graphs import Graph, as_path, is_text, vertices_of
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
+from sparseigen.rows.partitions import is_partitioned
 
 
 def densest_k_subgraph(

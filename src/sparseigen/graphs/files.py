@@ -13,27 +13,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from sparseigen.checks.arguments import check_count
+from sparseigen.checks.coercion import from_saved
+from sparseigen.checks.graph_objects import check_graph
+from sparseigen.checks.graphs import Graph, as_path, check_vertex_numbers, graph_from_edges, graph_from_matrix
+from sparseigen.checks.memory import check_fits
+from sparseigen.config import require
 from sparseigen.errors import GraphFileError, OptionError, one_of
-from sparseigen.graphs.cluster import HOME_ARCS, ClusterGraph
-from sparseigen.graphs.edge_text import EdgeLayout, edge_layout, read_labelled
-from sparseigen.graphs.webgraph import OnProgress, read_webgraph
-from sparseigen.inputs.arguments import check_count
-from sparseigen.inputs.cluster import Cluster
-from sparseigen.inputs.columns import damaged
-from sparseigen.inputs.edge_partitions import edge_partitions, is_partitioned
-from sparseigen.inputs.graph_objects import check_graph
-from sparseigen.inputs.graphs import (
-    Graph,
-    as_path,
-    check_vertex_numbers,
-    graph_from_edges,
-    graph_from_matrix,
-)
-from sparseigen.inputs.matrix_market import read_matrix
-from sparseigen.inputs.memory import check_fits
-from sparseigen.inputs.npy_format import read_archive
-from sparseigen.inputs.optional import require
-from sparseigen.inputs.sparse_parts import from_saved
+from sparseigen.graphs.cluster_graph import HOME_ARCS, ClusterGraph
+from sparseigen.io.columns import damaged
+from sparseigen.io.matrix_market import read_matrix
+from sparseigen.io.npy import read_archive
+from sparseigen.io.text import EdgeLayout, edge_layout, read_labelled
+from sparseigen.io.webgraph import OnProgress, read_webgraph
+from sparseigen.rows.cluster import Cluster
+from sparseigen.rows.partitions import edge_partitions, is_partitioned
 
 BLOCK = 1 << 24
 """Bytes of text parsed at a time."""

@@ -1,8 +1,4 @@
-"""The table of methods.
-
-A new method is one function ``(problem, ks) -> {k: Outcome}`` and one row in METHODS. It sees an integer graph and
-vertex numbers, never the caller's types or labels.
-"""
+"""From a method's outcome to the result a caller gets."""
 
 from __future__ import annotations
 
@@ -14,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from sparseigen.errors import SolveInterrupted
-from sparseigen.graphs.facts import GraphFacts
-from sparseigen.graphs.greedy import feige_set, peel_order, ravi_order
+from sparseigen.graphs.bounds import GraphFacts
 from sparseigen.graphs.model import IntegerGraph
-from sparseigen.graphs.power import truncated_power
 from sparseigen.graphs.search import Candidate, Searcher, resized
-from sparseigen.graphs.vertex_set import VertexSet
+from sparseigen.graphs.vertex_sets import VertexSet, feige_set, peel_order, ravi_order, truncated_power
 from sparseigen.kernels.graph import Flags, Integers
-from sparseigen.results import StopReason
+from sparseigen.results import DenseSubgraphResult, StopReason
 
 STARTS = ("auto", "degree", "greedy-feige", "greedy-ravi", "loads", "peel")
 
@@ -195,7 +189,7 @@ def _set_outcome(graph: IntegerGraph, vertices: Integers) -> Outcome:
 
 def solve_relaxed(problem: Problem, ks: list[int]) -> dict[int, Outcome]:
     """Algorithm 1 on W, the support taken for the answer (the paper's remark)."""
-    from sparseigen.graphs.relaxed import relaxed_set
+    from sparseigen.graphs.vertex_sets import relaxed_set
 
     outcomes = {}
     for count in ks:
@@ -217,3 +211,44 @@ BY_OUTGOING = ("greedy-ravi", "greedy-feige")
 """Methods that accept directed="outgoing"."""
 
 __all__ = ["BY_OUTGOING", "METHODS", "STARTS", "Outcome", "Problem"]
+
+
+def subgraph_result(
+    k: int,
+    outcome: Outcome,
+    *,
+    nodes: tuple[Any, ...],
+    members: Integers,
+    n_vertices: int,
+    unit: float,
+    loops: int,
+    settings: dict[str, Any],
+    notes: dict[str, Any],
+    seconds: float,
+    weight: float | None = None,
+) -> DenseSubgraphResult:
+    """The result without its certificate; ``loops`` is the weight of the set's loops in units.
+
+    ``weight`` is pi'W pi where it is known better than in units.
+    """
+    indicator = np.zeros(n_vertices, dtype=np.int8)
+    indicator[members] = 1
+    weight = unit * outcome.value if weight is None else weight
+    history = np.array([unit * value / k for value in outcome.history])
+    indicator.flags.writeable = history.flags.writeable = False
+    chosen = {name: value for name, value in settings.items() if name not in ("rng", "certify", "start")}
+    return DenseSubgraphResult(
+        nodes=nodes,
+        indicator=indicator,
+        k=k,
+        weight=weight,
+        density=weight / k,
+        edge_density=(weight - unit * loops) / (k * (k - 1)) if k > 1 else 0.0,
+        certificate=None,
+        stop_reason=outcome.stop_reason,
+        n_iterations=outcome.n_iterations,
+        history=history,
+        solver=settings["method"],
+        settings=chosen | notes | outcome.settings,
+        seconds=seconds,
+    )

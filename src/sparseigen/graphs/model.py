@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.graphs import Graph
+from sparseigen.checks.memory import check_room
 from sparseigen.errors import NonFiniteError
-from sparseigen.inputs.graphs import Graph
-from sparseigen.inputs.memory import check_room
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Flags, Integers, Rows
-from sparseigen.operators.once import computed_once
+from sparseigen.operators.contract import computed_once
 
 DIRECTED = ("average", "either", "outgoing")
 TREATMENTS = {

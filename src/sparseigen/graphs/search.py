@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparseigen.graphs.facts import GraphFacts
-from sparseigen.graphs.greedy import feige_set, heaviest_edge
+from sparseigen.graphs.bounds import GraphFacts
 from sparseigen.graphs.model import IntegerGraph
-from sparseigen.graphs.power import truncated_power
-from sparseigen.graphs.vertex_set import VertexSet
+from sparseigen.graphs.vertex_sets import VertexSet, feige_set, heaviest_edge, truncated_power
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Flags, Integers
 from sparseigen.results import StopReason

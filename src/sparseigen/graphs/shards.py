@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from sparseigen.checks.graphs import sums_are_exact
 from sparseigen.graphs.model import WeightFacts, WeightUnit, in_units, weight_facts
-from sparseigen.inputs.edge_partitions import Edges
-from sparseigen.inputs.graphs import sums_are_exact
 from sparseigen.kernels.graph import Integers, Rows
+from sparseigen.rows.partitions import Edges
 
 
 class Arcs(NamedTuple):

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from sparseigen.errors import OptionError
-from sparseigen.kernels import numpy_bounds, numpy_reference
+from sparseigen.kernels import numpy_reference
 
 
 def _check_threads() -> None:
@@ -102,11 +102,8 @@ __all__ = [
     "thread_count",
 ]
 
-bounds = numpy_bounds if active is numpy_reference else importlib.import_module("sparseigen.kernels.compiled_bounds")
-"""The kernels behind the bounds, same rule."""
-
 inner_product = numpy_reference.inner_product
 length = numpy_reference.length
 
-top_row_sums = bounds.top_row_sums
-node_row_sums = bounds.node_row_sums
+top_row_sums = active.top_row_sums
+node_row_sums = active.node_row_sums

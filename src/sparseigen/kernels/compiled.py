@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
-from sparseigen.kernels.numpy_reference import Indices, Shadow, Vector, check_thread_count
+from sparseigen.kernels.numpy_reference import Indices, Numbers, Positions, Shadow, Vector, check_thread_count
 
 NAME = "compiled"
 
@@ -156,3 +156,19 @@ def set_thread_count(count: int) -> None:
 
 def _as(values: Vector, dtype: np.dtype[Any]) -> Vector:
     return np.ascontiguousarray(values, dtype=dtype)
+
+
+def top_row_sums(block: Numbers, own: Positions, weights: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Per row f the sum of the ``count`` largest ``|block[f, j]| * weights[j]``, j != own[f], and the smallest used."""
+    sums, least = np.empty(len(block)), np.empty(len(block))
+    _compiled.top_row_sums(block, own, weights, count, sums, least)
+    return sums, least
+
+
+def node_row_sums(
+    matrix: Numbers, members: Positions, n_inside: int, picks: int, weights: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Row sums of the scaled bound at a node of the search, and the smallest free product each row used."""
+    sums, least = np.empty(len(members)), np.empty(len(members))
+    _compiled.node_row_sums(matrix, members, n_inside, picks, weights, sums, least)
+    return sums, least

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sparseigen import kernels
-from sparseigen.kernels.graph_rows import Flags, Integers, Rows
+from sparseigen.kernels.graph_reference import Flags, Integers, Rows
 
 if TYPE_CHECKING or kernels.active.NAME == "numpy":
     from sparseigen.kernels.graph_reference import (
@@ -19,7 +19,6 @@ if TYPE_CHECKING or kernels.active.NAME == "numpy":
         signed_weight,
         top_vertices,
     )
-    from sparseigen.kernels.webgraph_reference import decode_webgraph
 else:
     from sparseigen.kernels.graph_compiled import (
         add_rows,
@@ -32,14 +31,12 @@ else:
         signed_weight,
         top_vertices,
     )
-    from sparseigen.kernels.webgraph_compiled import decode_webgraph
 
 __all__ = [
     "Flags",
     "Integers",
     "Rows",
     "add_rows",
-    "decode_webgraph",
     "exchange",
     "fair_loads",
     "grow",

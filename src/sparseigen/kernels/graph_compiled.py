@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparseigen.kernels import _compiled
-from sparseigen.kernels.graph_rows import Flags, Integers, Rows
+from sparseigen.kernels.graph_reference import Flags, Integers, Rows
 
 
 def add_rows(rows: Rows, vertices: Integers, sign: int, product: Integers) -> None:

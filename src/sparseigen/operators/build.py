@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from sparseigen.checks.arguments import check_flag
+from sparseigen.checks.arrays import CheckedArray, check_data, check_symmetric
 from sparseigen.errors import OptionError, PrecisionWarning, UnsupportedOperatorError
-from sparseigen.inputs.arguments import check_flag
-from sparseigen.inputs.arrays import CheckedArray, check_data, check_symmetric
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
-from sparseigen.operators.dense import DenseSymmetric
-from sparseigen.operators.precision import precision_advice
-from sparseigen.operators.sparse import SparseSymmetric
+from sparseigen.operators.matrix import DenseSymmetric, SparseSymmetric
+from sparseigen.operators.moments import precision_advice
 from sparseigen.operators.sparse_data import SparseData
 
 SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
@@ -129,8 +128,8 @@ def _covariance_operator(
 ) -> Operator:
     """The operator for the place where the data are. ``passing``: what is only for data read in passes."""
     # Imported when data come this way: most callers have a matrix or an array, and a command starts in milliseconds.
-    from sparseigen.inputs.row_partitions import is_row_partitions
-    from sparseigen.inputs.sources import as_row_source, check_checkpoint
+    from sparseigen.rows.files import as_row_source, check_checkpoint
+    from sparseigen.rows.partitions import is_row_partitions
 
     if is_row_partitions(X):
         log = check_checkpoint(checkpoint)
@@ -156,9 +155,9 @@ def _covariance_operator(
 
 def _in_passes(source: Any, memory_limit: Any, checkpoint: Any, on_block: Any, **options: Any) -> Operator:
     """The covariance of data that stay where they are and are read block by block."""
-    from sparseigen.inputs.memory_plan import check_memory_limit
-    from sparseigen.inputs.sources import check_checkpoint
-    from sparseigen.operators.chunked import ChunkedData
+    from sparseigen.operators.pass_data import ChunkedData
+    from sparseigen.rows.files import check_checkpoint
+    from sparseigen.rows.read_ahead import check_memory_limit
 
     limit, log = check_memory_limit(memory_limit), check_checkpoint(checkpoint)
     return ChunkedData(source, memory_limit=limit, checkpoint=log, on_block=on_block, **options)
@@ -170,9 +169,9 @@ def _on_cluster(X: Any, elsewhere: dict[str, Any], client: Any, **options: Any) 
     if given:
         message = f"{given[0]}={elsewhere[given[0]]!r} is not for data in partitions, which stay with the workers."
         raise OptionError(message)
-    from sparseigen.inputs.cluster import Cluster
-    from sparseigen.inputs.row_partitions import row_partitions
-    from sparseigen.operators.cluster_data import ClusterData
+    from sparseigen.operators.pass_data import ClusterData
+    from sparseigen.rows.cluster import Cluster
+    from sparseigen.rows.partitions import row_partitions
 
     return ClusterData(row_partitions(X), Cluster(client), **options)
 

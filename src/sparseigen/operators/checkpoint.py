@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import CheckpointError
-from sparseigen.inputs.npy_format import read_array
-from sparseigen.inputs.writing import whole_file, writing
+from sparseigen.io.npy import read_array
+from sparseigen.io.writing import whole_file, writing
 from sparseigen.operators.passes import Moments
 
 FORMAT = "sparseigen checkpoint 2"

@@ -8,23 +8,81 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
+from sparseigen.checks.memory import check_room
 from sparseigen.errors import UnsupportedOperatorError
-from sparseigen.inputs.memory import check_room
-from sparseigen.operators.once import computed_once
+
+Value = TypeVar("Value")
+
+
+class computed_once(Generic[Value]):
+    """``functools.cached_property`` without a lock.
+
+    Up to Python 3.11 that one holds a lock of the class while it computes: threads with graphs of their own would wait
+    for each other, and a process forked meanwhile for ever. Here two threads that ask at the same time may both
+    compute; the answers are the same, and one is kept.
+
+    Examples
+    --------
+    >>> class Squares:
+    ...     @computed_once
+    ...     def total(self):
+    ...         print("computing")
+    ...         return sum(i * i for i in range(4))
+    >>> squares = Squares()
+    >>> squares.total
+    computing
+    14
+    >>> squares.total
+    14
+    """
+
+    def __init__(self, function: Callable[[Any], Value]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> computed_once[Value]: ...
+    @overload
+    def __get__(self, instance: object, owner: type) -> Value: ...
+    def __get__(self, instance: object | None, owner: type) -> computed_once[Value] | Value:
+        if instance is None:
+            return self
+        value: Value = instance.__dict__.setdefault(self.name, self.function(instance))
+        return value
+
 
 Indices = NDArray[np.int64]
 Vector = NDArray[Any]
 Matrix = NDArray[Any]
+Weights = NDArray[np.float64]
 Answer = TypeVar("Answer")
 
 LARGEST_MATERIALISED = 4096
 """No operator forms its p x p matrix above this size (128 MiB in float64)."""
+
+
+@dataclass(frozen=True)
+class SparseVector:
+    """A unit vector by its non-zeros: ``weights`` at ``indices`` (ascending)."""
+
+    indices: Indices
+    weights: Weights
+
+    def spread(self, size: int) -> Weights:
+        """The vector of full length."""
+        full = np.zeros(size)
+        full[self.indices] = self.weights
+        return full
 
 
 class PowerStep(NamedTuple):
@@ -324,13 +382,13 @@ class Operator(ABC):
 
     def shifted(self, shift: float) -> Operator:
         """A + shift I."""
-        from sparseigen.operators.shifted import ShiftedOperator
+        from sparseigen.operators.wrapped import ShiftedOperator
 
         return ShiftedOperator(self, shift=shift)
 
     def negated(self) -> Operator:
         """-A."""
-        from sparseigen.operators.shifted import ShiftedOperator
+        from sparseigen.operators.wrapped import ShiftedOperator
 
         return ShiftedOperator(self, sign=-1.0)
 
@@ -342,7 +400,7 @@ class Operator(ABC):
 
     def restricted(self, indices: Indices) -> Operator:
         """The principal submatrix at ``indices`` as an operator."""
-        from sparseigen.operators.restricted import RestrictedOperator
+        from sparseigen.operators.wrapped import RestrictedOperator
 
         return RestrictedOperator(self, indices)
 

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.inputs.arrays import CheckedArray, row_blocks
-from sparseigen.inputs.memory import check_room
+from sparseigen.checks.arrays import CheckedArray, row_blocks
+from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerStep, Vector
-from sparseigen.operators.dense import DenseSymmetric
+from sparseigen.operators.matrix import DenseSymmetric, gram, multiplied, parts, summed
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
-from sparseigen.operators.products import gram, multiplied, parts, summed
 from sparseigen.operators.screening import SMALLEST_DATA, Run, Screen
 
 CACHED_ENTRIES = 1 << 15

@@ -20,10 +20,9 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparseigen.checks.arrays import row_blocks
 from sparseigen.errors import RangeError, StartError
-from sparseigen.inputs.arrays import row_blocks
-from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector
-from sparseigen.operators.once import computed_once
+from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector, computed_once
 
 LARGEST_PRODUCT = 2.0**500
 SMALLEST_VALUE = 2.0**-1020

@@ -1,14 +1,23 @@
-"""Means, scales and the checks that every covariance operator shares."""
+"""Means, variances and scales of data, their rounding errors, and what to say when digits are lost.
+
+Data whose numbers say less than they seem to: said once, when the covariance is asked for.
+
+The answer and its certificate are about the numbers as given, and stay valid. What is said here is that those numbers
+have lost most of what varies to rounding, or that sums of them do.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.arrays import CheckedArray, label
 from sparseigen.errors import ConstantColumnError, NonFiniteError, OptionError, RangeError, ZeroMatrixError
-from sparseigen.inputs.arrays import label
+from sparseigen.operators.contract import Operator
+from sparseigen.operators.matrix import DenseSymmetric
 
 SMALLEST_SCALED = 2.0**-900
 """Variances below this have lost digits to underflow."""
@@ -103,3 +112,59 @@ def gram_errors(
     shift = n_samples * unit * (np.abs(means) / deviations + np.sqrt(diagonal))
     errors: NDArray[np.float64] = 2.0 * (2.0 * n_samples + 20.0) * unit * squares + 8.0 * storage * diagonal
     return errors + 2.0 * per_sample * shift**2 + n_samples * 2.0**-1060  # the last: underflow
+
+
+COARSE = 2.0**-5
+"""A column is coarse when neighbouring floats at its mean are further apart than this share of its deviation."""
+LARGEST_SHARE = 1e-4
+"""Rounding of sums that is this share of the largest variance costs certificates what users see."""
+
+
+def precision_advice(operator: Any) -> str | None:
+    """What to tell the caller about the covariance of these data, or None."""
+    if not (hasattr(operator, "means") and hasattr(operator, "deviations")):
+        return None
+    return _coarse_columns(operator) or _rounded_sums(operator)
+
+
+def _coarse_columns(operator: Any) -> str | None:
+    """Where the type of the numbers has no digits left for what varies."""
+    spread = np.sqrt(operator.diagonal()) * operator.deviations
+    step = float(np.finfo(operator.dtype).eps) * np.abs(operator.means)
+    coarse = np.flatnonzero((spread > 0.0) & (step > COARSE * spread))
+    if not coarse.size:
+        return None
+    first = int(coarse[0])
+    remedy = "pass float64, or subtract" if operator.dtype == np.float32 else "subtract"
+    return (
+        f"{coarse.size} of {operator.size} columns are so far from zero that {operator.dtype} keeps hardly a digit of "
+        f"what varies; the first is {label(first, operator.names)} (mean {operator.means[first]:.3g}, standard "
+        f"deviation {spread[first]:.3g}). The answer and its certificate are about the numbers as given. If they were "
+        f"rounded on the way here, {remedy} a constant from each such column before it is rounded."
+    )
+
+
+def _rounded_sums(operator: Any) -> str | None:
+    """Where sums over the samples lose digits that the numbers have."""
+    share = float(operator.entry_errors().max() / operator.diagonal().max())
+    if not share > LARGEST_SHARE:
+        return None
+    spread = np.sqrt(operator.diagonal()) * operator.deviations
+    worst = int(np.argmax(np.abs(operator.means) / np.where(spread > 0.0, spread, np.inf)))
+    return (
+        f"columns are far from zero, {label(worst, operator.names)} most (mean {operator.means[worst]:.3g}, standard "
+        f"deviation {spread[worst]:.3g}): the rounding of sums of such numbers can reach {share:.2g} of the largest "
+        "variance, and certificates allow for it. For a smaller gap subtract a constant from each column first, or "
+        "pass sparse data as a dense array."
+    )
+
+
+def correlation_of(operator: Operator) -> tuple[Operator, NDArray[np.float64]]:
+    """The matrix divided by the deviations on both sides, and the deviations.
+
+    Formed, so for sizes up to LARGEST_MATERIALISED; larger data should come as ``covariance(X, scale=True)``.
+    """
+    deviations = scales(operator.diagonal(), np.zeros(operator.size), operator.names)
+    matrix = operator.to_dense() / np.outer(deviations, deviations)
+    psd = operator.positive_semidefinite
+    return DenseSymmetric(CheckedArray(matrix, "dense", operator.names), positive_semidefinite=psd), deviations

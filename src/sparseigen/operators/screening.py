@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.operators.contract import Indices, Vector
-from sparseigen.operators.once import computed_once
+from sparseigen.operators.contract import Indices, Vector, computed_once
 
 Bounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.inputs.arrays import CheckedArray, row_blocks
-from sparseigen.inputs.memory import check_room
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+from sparseigen.checks.arrays import CheckedArray, row_blocks
+from sparseigen.checks.memory import check_room
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
-from sparseigen.operators.once import computed_once
 
 SHORT_NUMBERS_FROM = 1 << 20
 """Stored entries from which the products no longer fit in the caches."""

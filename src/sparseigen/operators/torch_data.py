@@ -5,16 +5,17 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import DeviceMemoryError, NonFiniteError
-from sparseigen.inputs.arrays import CheckedArray, non_finite_message, row_blocks
-from sparseigen.inputs.optional import require
-from sparseigen.inputs.tensors import host_array, is_tensor
-from sparseigen.kernels import torch_reference, triton_calls
+from sparseigen.checks.arrays import CheckedArray, non_finite_message, row_blocks
+from sparseigen.checks.coercion import host_array, is_tensor
+from sparseigen.config import require
+from sparseigen.errors import DeviceMemoryError, NonFiniteError, StartError
+from sparseigen.kernels import torch_kernels
 from sparseigen.operators.contract import (
     LARGEST_MATERIALISED,
     DualParts,
@@ -27,10 +28,75 @@ from sparseigen.operators.contract import (
 )
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
-if TYPE_CHECKING:
-    from sparseigen.operators.torch_projection import Projection
-
 Tensor = Any
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """What the components so far take out of the data."""
+
+    components: tuple[Floats, ...]
+    """The columns of X, on the host."""
+    against: Tensor
+    """W in float64, shape (p, m)."""
+    scores: Tensor
+    """S in float64, shape (m, n): one row a component."""
+    against_native: Tensor
+    scores_native: Tensor
+    """The same in the data's precision, for products."""
+
+    @property
+    def rank(self) -> int:
+        """How many components were taken out."""
+        return len(self.components)
+
+    def of_scores(self, scores: Tensor, shares: Tensor) -> Tensor:
+        """D P z from D z and W'z; ``scores`` may be a block with one row a vector."""
+        return scores - shares @ self.scores_native
+
+    def of_product(self, product: Tensor, scores: Tensor) -> Tensor:
+        """P'D's from D's; ``scores`` may be a block with one row a vector."""
+        return product - (scores @ self.scores_native.T) @ self.against_native.T
+
+    def of_rows(self, rows: Tensor, chosen: Any) -> Tensor:
+        """The deflated variables from the stored ones, in the precision of ``rows``."""
+        if rows.dtype == self.scores.dtype:
+            return rows - self.against[chosen] @ self.scores
+        return rows - self.against_native[chosen] @ self.scores_native
+
+    def raised(self, per_variable: Floats) -> Floats:
+        """sum_a |P_ai| t_a for every variable i, for numbers t >= 0: how the base's errors spread."""
+        against = np.abs(self.against.cpu().numpy())
+        inside = np.array([np.abs(component) @ per_variable for component in self.components])
+        spread: Floats = (per_variable + against @ inside) * (1.0 + 1e-9)
+        return spread
+
+
+def extended(data: TorchData, vector: Vector) -> Projection:
+    """The projection of data whose projection so far is ``data.projection``, with one more component."""
+    import torch
+
+    x = np.asarray(vector, dtype=np.float64)
+    norm = float(np.linalg.norm(x))
+    if x.shape != (data.size,) or not norm > 0.0:
+        message = f"deflation needs a non-zero vector of length {data.size}, got shape {x.shape}, norm {norm}."
+        raise StartError(message)
+    x = x / norm
+    support = np.flatnonzero(x)
+    weights = torch.as_tensor(x[support], device=data.device)
+    scores = (weights @ data.variables[data._places(support)].double())[None]
+    column = torch.as_tensor(x, device=data.device)[:, None]
+    components: tuple[Floats, ...] = (x,)
+    against = column
+    if data.projection is not None:
+        before = data.projection
+        # (I - XW')(I - xx') = I - X (W - x (x'W))' - xx'
+        against = torch.cat([before.against - column @ (column.T @ before.against), column], dim=1)
+        components = (*before.components, x)
+        scores = torch.cat([before.scores, scores])
+    native = data.variables.dtype
+    return Projection(components, against, scores, against.to(native).contiguous(), scores.to(native).contiguous())
 
 
 class TorchData(Operator):
@@ -55,7 +121,7 @@ class TorchData(Operator):
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale, self.device = center, scale, data.device
         itemsize = int(data.values.dtype.itemsize)
-        needed = self.size * triton_calls.padded(self.n_samples) * itemsize
+        needed = self.size * torch_kernels.padded(self.n_samples) * itemsize
         with device_memory(f"data of {self.n_samples} samples x {self.size} variables", needed, self.device):
             self.variables = _one_row_a_variable(data.values, self.device, must_copy=center or scale)
             self.dtype = np.dtype(str(self.variables.dtype).removeprefix("torch."))
@@ -120,20 +186,20 @@ class TorchData(Operator):
 
     def combine(self, indices: Tensor, weights: Tensor) -> Tensor:
         """D z on the device for a sparse z on the device, in the data's precision."""
-        scores = torch_reference.combine_rows(self.variables, indices, weights)
+        scores = torch_kernels.combine_rows(self.variables, indices, weights)
         if self.projection is None:
             return scores
         return self.projection.of_scores(scores, weights @ self.projection.against_native[indices])
 
     def multiply(self, scores: Tensor) -> Tensor:
         """D's on the device."""
-        if triton_calls.usable(self.variables):
-            vector = scores.new_zeros(triton_calls.padded(self.n_samples))
+        if torch_kernels.usable(self.variables):
+            vector = scores.new_zeros(torch_kernels.padded(self.n_samples))
             vector[: self.n_samples] = scores
             product = scores.new_empty(self.size)
-            triton_calls.RowProduct(self.variables)(vector, product)
+            torch_kernels.RowProduct(self.variables)(vector, product)
         else:
-            product = torch_reference.row_dots(self.variables, scores)
+            product = torch_kernels.row_dots(self.variables, scores)
         return product if self.projection is None else self.projection.of_product(product, scores)
 
     def product(self, indices: Tensor, weights: Tensor) -> Tensor:
@@ -154,7 +220,7 @@ class TorchData(Operator):
             places, entries = self._places(indices), self._tensor(weights)
             product = self.product(places, entries)
             value = float(entries.double() @ product[places].double())
-            kept = torch_reference.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
+            kept = torch_kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
             values = product[kept].double().cpu().numpy()
         return PowerStep(kept.cpu().numpy(), np.maximum(values, 0.0) if nonnegative else values, value)
 
@@ -215,8 +281,6 @@ class TorchData(Operator):
 
     def projected(self, vector: Vector) -> Operator | None:
         """Projection deflation in the same memory: only W and S are new."""
-        from sparseigen.operators.torch_projection import extended
-
         deflated = copy.copy(self)
         deflated.__dict__.pop("_diagonal_once", None)
         with self._room("deflation", 40 * self.size):
@@ -266,7 +330,7 @@ class TorchData(Operator):
 
     def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
         """Sums of the largest squares of columns of A, with and without the diagonal, made on the device."""
-        from sparseigen.operators.torch_rows import column_energies
+        from sparseigen.operators.torch_bounds import column_energies
 
         with self._room("column energies", 16 * self.size * len(columns)):
             return column_energies(self, columns, cardinality)
@@ -289,7 +353,7 @@ class TorchData(Operator):
         self, vectors: list[tuple[Indices, Vector]], cardinalities: list[int], trials: int
     ) -> list[DualParts] | None:
         """Dual points made, used and thrown away a block of variables at a time."""
-        from sparseigen.operators.torch_dual import closed_form_duals
+        from sparseigen.operators.torch_bounds import closed_form_duals
 
         with self._room("dual points", 1 << 30):
             return closed_form_duals(self, vectors, cardinalities, trials)
@@ -307,7 +371,7 @@ class TorchData(Operator):
         until_support_repeats: bool = False,
     ) -> PowerRun | None:
         """Algorithm 1 on the device: the host looks every few iterations whether it may stop."""
-        from sparseigen.operators.torch_loop import Rule, power_run
+        from sparseigen.operators.torch_iteration import Rule, power_run
 
         rule = Rule(rtol, atol, max_iterations, until_support_repeats)
         with self._room("the power iteration", 40 * self.size):
@@ -317,15 +381,14 @@ class TorchData(Operator):
         self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
     ) -> list[PowerRun] | None:
         """Algorithm 1 for blocks of cardinalities: one pass over the data serves a block."""
-        from sparseigen.operators.torch_block import power_block
-        from sparseigen.operators.torch_loop import Rule
+        from sparseigen.operators.torch_iteration import Rule, power_block
 
         with self._room("blocks of cardinalities", 4 * 64 * self.size * self.dtype.itemsize):
             return power_block(self, cardinalities, Rule(rtol, atol, max_iterations))
 
     def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
         """The scaled row bound, row blocks of A made and used up on the device."""
-        from sparseigen.operators.torch_rows import scaled_row_bound
+        from sparseigen.operators.torch_bounds import scaled_row_bound
 
         with self._room("blocks of rows", 1 << 30):
             return scaled_row_bound(self, cardinality, scaling, passes)
@@ -345,7 +408,7 @@ class TorchData(Operator):
 
     def describe(self) -> dict[str, object]:
         """Adds the device, the number of samples and what was done to the columns."""
-        kernels = "triton" if triton_calls.usable(self.variables) else "torch"
+        kernels = "triton" if torch_kernels.usable(self.variables) else "torch"
         facts = {"device": str(self.device), "kernels": kernels, "n_samples": self.n_samples}
         if self.candidates is not None:
             facts["candidates"] = self.candidates
@@ -360,7 +423,7 @@ def device_memory(what: str, needed: int, device: Any) -> Iterator[None]:
     torch = require("torch", purpose="TorchData")
     here = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
     try:
-        with here, torch_reference.matmul_precision(tf32=False):
+        with here, torch_kernels.matmul_precision(tf32=False):
             yield
     except torch.cuda.OutOfMemoryError as error:
         free = torch.cuda.mem_get_info(device)[0] / 2**30 if torch.cuda.is_available() else 0.0
@@ -374,7 +437,7 @@ def device_memory(what: str, needed: int, device: Any) -> Iterator[None]:
 
 def _gathered(variables: Tensor, places: Tensor) -> Tensor:
     """Some rows, padded like all of them."""
-    storage = variables.new_zeros(len(places), triton_calls.padded(variables.shape[1]))
+    storage = variables.new_zeros(len(places), torch_kernels.padded(variables.shape[1]))
     chosen = storage[:, : variables.shape[1]]
     chosen.copy_(variables[places])
     return chosen
@@ -391,7 +454,7 @@ def _one_row_a_variable(values: Any, device: Any, *, must_copy: bool) -> Tensor:
         return values.T
     dtype = values.dtype if tensor else getattr(torch, str(values.dtype))
     n_samples, size = values.shape
-    stride = triton_calls.padded(n_samples)
+    stride = torch_kernels.padded(n_samples)
     storage = torch.empty(size, stride, dtype=dtype, device=device)
     storage[:, n_samples:] = 0.0
     variables = storage[:, :n_samples]

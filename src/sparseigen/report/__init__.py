@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from sparseigen.report.graph_pages import graph_report
     from sparseigen.report.page import Report
     from sparseigen.report.progress import ProgressBar, progress_bar
-    from sparseigen.report.tables import components_table
+    from sparseigen.report.words import components_table
 
 _HOME = {
     "ProgressBar": "progress",
     "Report": "page",
     "component_report": "component_pages",
-    "components_table": "tables",
+    "components_table": "words",
     "graph_report": "graph_pages",
     "progress_bar": "progress",
 }

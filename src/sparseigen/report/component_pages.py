@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.arguments import check_many, check_result
+from sparseigen.checks.frames import as_labels, as_scores
 from sparseigen.errors import OptionError, ShapeError
-from sparseigen.inputs.arguments import check_many, check_result
-from sparseigen.inputs.labels import as_labels, as_scores
-from sparseigen.report.page import Report, render, rounded
-from sparseigen.report.provenance import data_rows, setting_rows, version_rows
+from sparseigen.report.page import Report, data_rows, render, rounded, setting_rows, version_rows
 from sparseigen.report.words import amount, component_sentence, counted, listed
 from sparseigen.results import SparseEigResult, SparsePath
 

@@ -15,10 +15,40 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from sparseigen.checks.arguments import as_file_path
+from sparseigen.checks.frames import fingerprint
+from sparseigen.config import config, require
 from sparseigen.errors import OptionError
-from sparseigen.inputs.optional import require
-from sparseigen.inputs.paths import as_file_path
-from sparseigen.inputs.writing import write_whole
+from sparseigen.io.writing import write_whole
+
+VERSIONS = ("sparseigen", "python", "platform", "numpy", "scipy", "kernels", "threads", "plotly")
+"""The facts of `show_config` that a page carries."""
+
+Rows = list[tuple[str, str]]
+
+
+def setting_rows(settings: Mapping[str, Any], extra: Mapping[str, Any] | None) -> Rows:
+    """Settings by name, the caller's own first."""
+    merged = {**(extra or {}), **settings}
+    return [(str(name).replace("_", " "), _shown(value)) for name, value in merged.items()]
+
+
+def version_rows() -> Rows:
+    """Versions of what took part."""
+    facts = config()
+    return [(name, facts[name]) for name in VERSIONS]
+
+
+def data_rows(data: Any) -> Rows:
+    """Shape, type and hash of the data; empty without data."""
+    return [] if data is None else list(fingerprint(data).items())
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(part) for part in value) or "none"
+    return str(value)
+
 
 TEMPLATES = Path(__file__).parent / "page_parts"
 TURNING = re.compile(r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.results.certificate import Certificate
+from sparseigen.results.certificate import Certificate, reduced
 from sparseigen.results.eigenvector import StopReason
 from sparseigen.results.figures import bounded_curve
-from sparseigen.results.frozen import reduced
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

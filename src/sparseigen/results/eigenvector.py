@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.results.certificate import Certificate
+from sparseigen.results.certificate import Certificate, reduced
 from sparseigen.results.figures import loadings_figure
-from sparseigen.results.frozen import reduced
 
 
 class StopReason(StrEnum):

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import Any
 
-from sparseigen.results.optional import load_optional
+from sparseigen.config import load_optional
 
 BLUE, ORANGE, GREY, BAND = "#0a62b8", "#b8500a", "#57606c", "rgba(10, 98, 184, 0.16)"
 MOST_BARS = 40

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.config import load_optional
 from sparseigen.errors import DtypeError, NonFiniteError, NotSymmetricError, OptionError, ShapeError, one_of
 from sparseigen.results.eigenvector import SparseEigResult
 from sparseigen.results.figures import bounded_curve
-from sparseigen.results.optional import load_optional
 
 Vector = NDArray[np.float64]
 

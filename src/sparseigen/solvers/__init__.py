@@ -7,25 +7,25 @@ SOLVERS; it then takes part in every common test.
 from __future__ import annotations
 
 from sparseigen.errors import OptionError, UnsupportedOperatorError, one_of
-from sparseigen.operators.contract import Operator
+from sparseigen.operators.contract import Operator, SparseVector
+from sparseigen.solvers.branch_and_bound import EXACT_SOLVER
 from sparseigen.solvers.elastic_net import solve_elastic_net, solve_elastic_net_block
-from sparseigen.solvers.elimination import solve_elimination
 from sparseigen.solvers.generalized_power import (
     solve_gpower_l0,
     solve_gpower_l0_block,
     solve_gpower_l1,
     solve_gpower_l1_block,
 )
-from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SolverSpec, SparseVector
-from sparseigen.solvers.leading_loadings import solve_pca, solve_threshold
-from sparseigen.solvers.path_greedy import solve_path_greedy
-from sparseigen.solvers.semidefinite_dual import solve_semidefinite
-from sparseigen.solvers.svd_thresholding import solve_svd_thresholding
+from sparseigen.solvers.greedy import solve_elimination, solve_path_greedy
+from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SolverSpec
+from sparseigen.solvers.semidefinite import solve_semidefinite
+from sparseigen.solvers.thresholding import solve_pca, solve_svd_thresholding, solve_threshold
 from sparseigen.solvers.truncated_power import solve_truncated_power
 
 SOLVERS: dict[str, SolverSpec] = {
     "backward": SolverSpec(solve_elimination, needs=("to_dense",)),
     "dspca": SolverSpec(solve_semidefinite, needs=("to_dense",), parameters=("step",)),
+    "exact": EXACT_SOLVER,
     "gpower-l0": SolverSpec(
         solve_gpower_l0,
         needs=("apply_support", "block_apply", "submatrix"),

@@ -30,12 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
+from sparseigen.checks.arguments import check_flag, check_numbers
 from sparseigen.errors import OptionError, UnsupportedOperatorError
-from sparseigen.inputs.arguments import check_flag, check_numbers
-from sparseigen.operators.contract import Operator
+from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import StopReason
-from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SparseVector
-from sparseigen.solvers.support import best_on_support
+from sparseigen.solvers.eigenpairs import best_on_support
+from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 
 Images = NDArray[np.float64]
 

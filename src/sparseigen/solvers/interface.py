@@ -9,25 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.operators.contract import Indices, Operator
+from sparseigen.certificates.problem import Proven
+from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import StopReason
 
 OnIteration = Callable[[int, NDArray[np.float64], float], None]
-Weights = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class SparseVector:
-    """A unit vector by its non-zeros: ``weights`` at ``indices`` (ascending)."""
-
-    indices: Indices
-    weights: Weights
-
-    def spread(self, size: int) -> Weights:
-        """The vector of full length."""
-        full = np.zeros(size)
-        full[self.indices] = self.weights
-        return full
 
 
 @dataclass
@@ -82,18 +68,6 @@ class SolverOptions:
         ``resolution`` is the relative rounding of the products: smaller changes are noise, whatever was asked for.
         """
         return abs(value - previous) <= max(self.atol, max(self.rtol, resolution) * abs(value))
-
-
-@dataclass(frozen=True)
-class Proven:
-    """An upper bound on the optimum that a solver proved on its way, rounding included, and how.
-
-    ``scale`` is the size of the matrix's entries.
-    """
-
-    upper_bound: float
-    method: str
-    scale: float
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
+from sparseigen.checks.arguments import check_start_vector
 from sparseigen.errors import StartError, ZeroMatrixError
-from sparseigen.inputs.arguments import check_start_vector
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator
-from sparseigen.solvers.elimination import eliminate
-from sparseigen.solvers.interface import SolverOptions, SparseVector
-from sparseigen.solvers.support import best_on_support
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
+from sparseigen.solvers.eigenpairs import best_on_support
+from sparseigen.solvers.greedy import eliminate
+from sparseigen.solvers.interface import SolverOptions
 
 Start = tuple[str, SparseVector]
 

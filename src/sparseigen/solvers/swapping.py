@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.operators.contract import Indices, Operator
-from sparseigen.solvers.interface import Progress, SparseVector
-from sparseigen.solvers.support import best_on_support
+from sparseigen.operators.contract import Indices, Operator, SparseVector
+from sparseigen.solvers.eigenpairs import best_on_support
+from sparseigen.solvers.interface import Progress
 
 Columns = NDArray[np.float64]
 

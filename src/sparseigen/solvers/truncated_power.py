@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 
 from sparseigen import kernels
-from sparseigen.operators.contract import Operator
+from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import StopReason
-from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SparseVector
-from sparseigen.solvers.spectrum import lower_end
+from sparseigen.solvers.eigenpairs import (
+    LARGEST_DENSE_PROBLEM,
+    LARGEST_DIRECT,
+    best_on_support,
+    leading_eigenpair,
+    lower_end,
+)
+from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 from sparseigen.solvers.starts import Start, make_starts
-from sparseigen.solvers.support import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, leading_eigenpair
 from sparseigen.solvers.swapping import swap
 
 POLISHES = (None, "solve", "swap")

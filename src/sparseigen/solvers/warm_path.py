@@ -17,12 +17,16 @@ import numpy as np
 
 from sparseigen import kernels
 from sparseigen.errors import SolveInterrupted
-from sparseigen.operators.contract import Indices, Operator, Vector
-from sparseigen.solvers.interface import SolverOptions, SparseVector, Weights
-from sparseigen.solvers.spectrum import lower_end
-from sparseigen.solvers.support import LARGEST_DENSE_PROBLEM, best_on_support
+from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector, Weights
+from sparseigen.solvers.eigenpairs import (
+    LARGEST_DENSE_PROBLEM,
+    SupportBlock,
+    best_on_support,
+    lower_end,
+    warm_eigenpair,
+)
+from sparseigen.solvers.interface import SolverOptions
 from sparseigen.solvers.truncated_power import solve_truncated_power
-from sparseigen.solvers.warm_eigenpair import SupportBlock, warm_eigenpair
 
 PRODUCTS_A_POINT = 4
 """Products a point costs on average, for the decision whether forming the Gram matrix pays."""

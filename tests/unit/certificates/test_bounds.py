@@ -7,20 +7,18 @@ import pytest
 
 import sparseigen as se
 from sparseigen.certificates import UPPER_BOUNDS, certify
-from sparseigen.certificates.achieved import achieved_value
-from sparseigen.certificates.elementary import scaled_row_values, trace_bound
+from sparseigen.certificates.elimination import Node, Tree, bounded, reduced_bound
 from sparseigen.certificates.factor import factorise
 from sparseigen.certificates.penalised_dual import ascend, dual_value, neighbouring_forms, support_points
 from sparseigen.certificates.portfolio import BoundSpec, smallest_bound
-from sparseigen.certificates.probing import Node, Tree, bounded
 from sparseigen.certificates.problem import BoundProblem
-from sparseigen.certificates.reduction import reduced_bound
-from sparseigen.certificates.scaled_rows import starting_weights
+from sparseigen.certificates.rounding import achieved_value
+from sparseigen.certificates.scaled_rows import scaled_row_values, starting_weights, trace_bound
 from sparseigen.certificates.spectral import cholesky_defect, largest_eigenvalue_bound
 from sparseigen.certificates.splitting import split_value, splits, splitting_bound
 from sparseigen.errors import CardinalityError, OptionError
 from sparseigen.operators import as_operator
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.operators.contract import SparseVector
 from tests.brute_force import brute_force
 
 

@@ -13,19 +13,17 @@ import numpy as np
 import pytest
 
 from sparseigen.certificates import UPPER_BOUNDS, rounding
-from sparseigen.certificates.achieved import achieved_value
-from sparseigen.certificates.along_path import _row_values, entry_margins, trace_values
-from sparseigen.certificates.elementary import scaled_row_values, trace_bound
 from sparseigen.certificates.factor import Factor, _pivoted_cholesky, factorise
-from sparseigen.certificates.penalised_dual import dual_value, dual_values, remainders
+from sparseigen.certificates.paths import _row_values, entry_margins, trace_values
+from sparseigen.certificates.penalised_dual import dual_value, dual_values, proven_values, remainders
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.rounding import achieved_value
+from sparseigen.certificates.scaled_rows import scaled_row_values, trace_bound
 from sparseigen.certificates.spectral import cholesky_defect, largest_eigenvalue_bound, psd_shift
 from sparseigen.certificates.splitting import split_value
-from sparseigen.certificates.streamed_dual import proven_values
 from sparseigen.operators import as_operator
-from sparseigen.operators.contract import DualParts
-from sparseigen.solvers.interface import SparseVector
-from sparseigen.solvers.semidefinite_dual import _dual_bound
+from sparseigen.operators.contract import DualParts, SparseVector
+from sparseigen.solvers.semidefinite import _dual_bound
 from tests.brute_force import brute_force
 
 U = Fraction(1, 2**53)

@@ -12,7 +12,6 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
-from sparseigen.certificates.recovery import _terms
 from sparseigen.errors import (
     CardinalityError,
     DtypeError,
@@ -21,6 +20,7 @@ from sparseigen.errors import (
     NotSymmetricError,
     ShapeError,
 )
+from sparseigen.solve.recovery import _terms
 
 
 def wishart(rng, covariance_root, samples):

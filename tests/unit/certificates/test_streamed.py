@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparseigen.certificates.achieved import achieved_value
 from sparseigen.certificates.factor import Factor
-from sparseigen.certificates.penalised_dual import remainders, support_points
+from sparseigen.certificates.paths import _spread, certify_streamed_path
+from sparseigen.certificates.penalised_dual import remainders, streamed_dual_bound, streamed_dual_values, support_points
 from sparseigen.certificates.problem import BoundProblem
-from sparseigen.certificates.streamed_dual import streamed_dual_bound, streamed_dual_values
-from sparseigen.certificates.streamed_path import _spread, certify_streamed_path
-from sparseigen.operators.contract import DualParts, Operator
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.certificates.rounding import achieved_value
+from sparseigen.operators.contract import DualParts, Operator, SparseVector
 from tests.brute_force import brute_force
 
 FACTOR = 3.0

@@ -194,7 +194,8 @@ def test_empty_standard_input() -> None:
 
 
 def test_memory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.inputs import memory, text_tables
+    from sparseigen.checks import memory
+    from sparseigen.io import text as text_tables
 
     np.savez(tmp_path / "x.npz", X=VALUES)
     np.savetxt(tmp_path / "x.csv", VALUES, delimiter=",")
@@ -205,8 +206,8 @@ def test_memory_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_large_arrays_stay_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.inputs import binary_tables
-    from sparseigen.inputs.files import read_table
+    from sparseigen.io import tables as binary_tables
+    from sparseigen.io.tables import read_table
 
     np.save(tmp_path / "x.npy", VALUES)
     whole = run("pca", tmp_path / "x.npy", "-k", "2").stdout

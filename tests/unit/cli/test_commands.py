@@ -248,10 +248,10 @@ def test_demo_writes_its_report(tmp_path: Path) -> None:
 
 
 INTERRUPTIBLE = {
-    "path": ("sparseigen.estimators.path", "cardinality_path", ["--k", "1:3"], "suggested k"),
+    "path": ("sparseigen.solve.path", "cardinality_path", ["--k", "1:3"], "suggested k"),
     "curve": ("sparseigen.graphs", "density_curve", ["--k", "2:3"], "density"),
     "dks": ("sparseigen.graphs", "densest_k_subgraph", ["-k", "3"], "members"),
-    "exact": ("sparseigen.exact", "solve_exact", ["-k", "3"], "variance share"),
+    "exact": ("sparseigen.solve", "solve_exact", ["-k", "3"], "variance share"),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sparseigen.errors import OptionError
-from sparseigen.inputs.writing import check_target, write_whole
+from sparseigen.io.writing import check_target, write_whole
 from tests.unit.cli.running import check_refused, run
 
 TABLE = "a,b,c\n1,2,3\n4,5,7\n2,1,9\n8,8,1\n"

@@ -171,7 +171,8 @@ def test_folders_of_answers(command: tuple[str, ...], table: Path, tmp_path: Pat
 
 
 def test_stopped_before_the_first_component(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.estimators import components, path
+    from sparseigen.components import sequential as components
+    from sparseigen.solve import path
 
     def stopped(*given: Any, **named: Any) -> None:
         raise SolveInterrupted(None)

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparseigen.errors import DtypeError, OptionError
-from sparseigen.inputs.files import read_table
+from sparseigen.io.tables import read_table
 from tests.unit.cli.running import check_refused, run
 from tests.unit.cli.test_bad_files import VALUES, write_h5ad
 

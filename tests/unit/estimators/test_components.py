@@ -91,7 +91,7 @@ def test_refinement_never_lowers_the_adjusted_variance_nor_adds_loadings(matrix)
 
 
 def test_gradient_of_the_adjusted_variance(matrix, rng) -> None:
-    from sparseigen.estimators.joint import adjusted_variance
+    from sparseigen.components.joint import adjusted_variance
 
     columns = rng.standard_normal((12, 3))
     value, gradient = adjusted_variance(matrix, columns)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.certificates.probing import Node, Tree, bounded
+from sparseigen.certificates.elimination import Node, Tree, bounded
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.errors import OptionError, SolveInterrupted
-from sparseigen.exact.branching import children
-from sparseigen.exact.presolve import surviving
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.operators.contract import SparseVector
+from sparseigen.solvers.branch_and_bound import surviving
+from sparseigen.solvers.search_tree import children
 from tests.brute_force import brute_force, small_matrix
 
 
@@ -62,7 +62,7 @@ def test_presolve_from_blocks_keeps_every_better_support(rng, monkeypatch):
     operator = se.covariance(data)
     result = se.solve_exact(operator, 3)
     monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
-    monkeypatch.setattr("sparseigen.exact.presolve.LARGEST_MATERIALISED", 5)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
     problem = BoundProblem(operator, 3, SparseVector(result.support, result.vector[result.support]))
     alive = surviving(problem, problem.scaled(0.999 * result.value), 4)
     assert len(alive) < 40

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.certificates.achieved import achieved_value
-from sparseigen.certificates.probing import Node
+from sparseigen.certificates.elimination import Node
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.rounding import achieved_value
 from sparseigen.errors import SolveInterrupted
-from sparseigen.exact.branching import children
-from sparseigen.exact.presolve import surviving
-from sparseigen.solvers.interface import SparseVector
+from sparseigen.operators.contract import SparseVector
+from sparseigen.solvers.branch_and_bound import surviving
+from sparseigen.solvers.search_tree import children
 from tests.brute_force import brute_force, small_matrix
 
 
@@ -26,8 +26,8 @@ def operator(rng):
 def not_held(monkeypatch):
     """Matrices of more than five variables are not held by certificates; the search holds up to twelve."""
     monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
-    for module in ("presolve", "method"):
-        monkeypatch.setattr(f"sparseigen.exact.{module}.LARGEST_MATERIALISED", 12)
+    for module in ("branch_and_bound",):
+        monkeypatch.setattr(f"sparseigen.solvers.{module}.LARGEST_MATERIALISED", 12)
 
 
 def nothing_proven(problem, effort):
@@ -36,7 +36,7 @@ def nothing_proven(problem, effort):
 
 def test_search_after_presolve_from_blocks(rng, not_held, monkeypatch):
     operator = se.covariance(rng.standard_normal((40, 20)) * np.linspace(3.0, 0.1, 20))
-    monkeypatch.setattr("sparseigen.exact.method.smallest_bound", nothing_proven)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
     best = brute_force(operator.to_dense(), 3)
     result = se.solve_exact(operator, 3)
     assert result.value == pytest.approx(best)
@@ -49,7 +49,7 @@ def test_search_after_presolve_from_blocks(rng, not_held, monkeypatch):
 
 def test_too_many_variables_left_are_not_searched(rng, not_held, monkeypatch):
     """The bracket of the root stands, and the reason says that nothing was stopped by a limit."""
-    monkeypatch.setattr("sparseigen.exact.method.smallest_bound", nothing_proven)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
     operator = se.covariance(rng.standard_normal((60, 20)))  # noise: probing removes next to nothing
     result = se.solve_exact(operator, 6)
     best = brute_force(operator.to_dense(), 6)
@@ -62,7 +62,7 @@ def test_too_many_variables_left_are_not_searched(rng, not_held, monkeypatch):
 
 def test_presolve_alone_can_prove(not_held, monkeypatch):
     """One factor of uneven loadings: rows weighted by the answer are exact, rows as they are prove little."""
-    monkeypatch.setattr("sparseigen.exact.method.smallest_bound", nothing_proven)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
     loadings = np.r_[4.0, 3.0, 2.0, np.zeros(9)]
     result = se.solve_exact(np.outer(loadings, loadings) + 0.1 * np.eye(12), 3, gap=1e-3)
     assert result.certificate.method == "presolve"
@@ -72,12 +72,12 @@ def test_presolve_alone_can_prove(not_held, monkeypatch):
 
 
 def test_presolve_removes_nothing_it_cannot_afford_to_look_at(operator, not_held, monkeypatch):
-    monkeypatch.setattr("sparseigen.exact.presolve.LARGEST_MATERIALISED", 5)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
     best = se.solve_exact(operator, 3)
     problem = BoundProblem(operator, 3, SparseVector(best.support, best.vector[best.support]))
     cutoff = problem.scaled(0.999 * best.value)
     assert len(surviving(problem, cutoff, 4)) < 20
-    monkeypatch.setattr("sparseigen.exact.presolve.MOST_ROWS_ABOVE", 0)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.MOST_ROWS_ABOVE", 0)
     assert surviving(problem, cutoff, 4).tolist() == list(range(20))
 
 
@@ -106,7 +106,7 @@ def test_an_interruption_before_any_answer_leaves_one_variable(best, monkeypatch
         options.progress.best = best
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sparseigen.exact.method.solve_truncated_power", interrupted)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.solve_truncated_power", interrupted)
     matrix = small_matrix(np.random.default_rng(5), 9, "gram")
     with pytest.raises(SolveInterrupted) as stopped:
         se.solve_exact(matrix, 3)
@@ -129,7 +129,7 @@ def test_scales_at_which_squares_leave_the_range(factor):
 
 def test_an_answer_found_late_is_taken(monkeypatch):
     """The heuristic is made to fail: the search finds the optimum by itself, and the bracket is about that answer."""
-    from sparseigen.exact import method
+    from sparseigen.solvers import branch_and_bound as method
 
     def poor(operator, cardinality, options):
         outcome = method_solve(operator, cardinality, options)

@@ -11,7 +11,8 @@ import pytest
 import sparseigen as se
 from sparseigen import errors
 from sparseigen.errors import GraphFileError
-from sparseigen.graphs import edge_text, files
+from sparseigen.graphs import files
+from sparseigen.io import text as edge_text
 
 
 def arcs(path: Path, **options: object) -> dict[tuple[object, object], float]:
@@ -85,7 +86,7 @@ def test_what_is_refused(case: str, tmp_path: Path) -> None:
 def test_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LONGEST_LINE", 50)
     monkeypatch.setattr(files, "BLOCK", 60)
-    monkeypatch.setattr(edge_text, "LONGEST_LINE", 50)
+    monkeypatch.setattr(edge_text, "LONGEST_EDGE_LINE", 50)
     (tmp_path / "g.txt").write_text("0 1\n" + "1" * 200)
     with pytest.raises(GraphFileError, match=r"block 0: a line of more than 50 bytes is no edge"):
         se.read_graph(tmp_path / "g.txt")

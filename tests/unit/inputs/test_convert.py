@@ -10,8 +10,8 @@ import pytest
 from tests.unit.inputs.test_row_sources import NAMES, N, P, _arrow, _h5, _parquet, _zarr, write_h5ad
 
 from sparseigen import errors
-from sparseigen.inputs import convert as module
-from sparseigen.inputs.convert import convert
+from sparseigen.rows import convert as module
+from sparseigen.rows.convert import convert
 
 
 @pytest.fixture

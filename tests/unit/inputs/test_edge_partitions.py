@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sparseigen import errors
-from sparseigen.inputs.edge_partitions import EdgePartition, edge_partitions, is_partitioned, load_partition
-from sparseigen.inputs.graphs import vertex_labels
+from sparseigen.checks.graphs import vertex_labels
+from sparseigen.rows.partitions import EdgePartition, edge_partitions, is_partitioned, load_partition
 
 ENDS = np.array([[0, 1], [1, 2], [2, 0]])
 

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
+from sparseigen.checks.graph_objects import check_graph
 from sparseigen.errors import (
     CardinalityError,
     DtypeError,
@@ -19,7 +20,6 @@ from sparseigen.errors import (
     OptionError,
     ShapeError,
 )
-from sparseigen.inputs.graph_objects import check_graph
 
 
 def weighted_karate():

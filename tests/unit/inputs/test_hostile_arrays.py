@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen import errors, kernels
-from sparseigen.inputs.sparse_parts import checked_sparse
+from sparseigen.checks.coercion import checked_sparse
 
 SHAPE = (8, 8)
 

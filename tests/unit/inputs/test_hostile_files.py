@@ -16,10 +16,10 @@ import sparseigen as se
 from fuzzing import reader_mutations, reader_seeds
 from fuzzing.reader_targets import TARGETS
 from sparseigen import errors
-from sparseigen.inputs.files import read_table
-from sparseigen.inputs.matrix_market import read_matrix
-from sparseigen.inputs.npy_format import read_archive
-from sparseigen.inputs.row_files import open_rows
+from sparseigen.io.matrix_market import read_matrix
+from sparseigen.io.npy import read_archive
+from sparseigen.io.tables import read_table
+from sparseigen.rows.files import open_rows
 
 SOURCE = Path(se.__file__).parent
 
@@ -219,7 +219,7 @@ def test_weights_whose_sum_runs_over() -> None:
 
 
 def test_a_small_file_with_a_line_that_fills_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.inputs import text_tables
+    from sparseigen.io import text as text_tables
 
     monkeypatch.setattr(text_tables, "available_bytes", lambda: 64 << 20)
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(b"1" * (8 << 20)))
@@ -250,7 +250,7 @@ def test_plain_arrays_are_read_as_numpy_reads_them(order: str, dtype: str, tmp_p
 
 def test_bytes_of_an_index_that_another_process_falls_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The HDF5 library hangs on some damaged files: what it does in the other process decides."""
-    from sparseigen.inputs import hdf5_probe
+    from sparseigen.io import hdf5 as hdf5_probe
 
     whole = reader_seeds.hdf5("dense")
     (tmp_path / "x.h5ad").write_bytes(whole)

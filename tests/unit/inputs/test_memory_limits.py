@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
+from sparseigen.checks import memory
 from sparseigen.errors import NotEnoughMemoryError
-from sparseigen.inputs import memory
 
 
 def _group(folder: Path, files: dict[str, object]) -> None:

@@ -14,12 +14,12 @@ import pytest
 import scipy.sparse as sp
 
 from sparseigen import errors
-from sparseigen.inputs import hdf5_probe
-from sparseigen.inputs.files import read_table
-from sparseigen.inputs.matrix_market import read_matrix
-from sparseigen.inputs.npy_format import file_header, mapped_array, read_archive
-from sparseigen.inputs.row_files import open_rows
-from sparseigen.inputs.text_tables import read_cells
+from sparseigen.io import hdf5 as hdf5_probe
+from sparseigen.io.matrix_market import read_matrix
+from sparseigen.io.npy import file_header, mapped_array, read_archive
+from sparseigen.io.tables import read_table
+from sparseigen.io.text import read_cells
+from sparseigen.rows.files import open_rows
 
 VALUES = np.arange(12.0).reshape(4, 3) ** 2
 
@@ -375,7 +375,7 @@ def test_gaps(tmp_path: Path) -> None:
 
 
 def test_failures_of_the_system_while_a_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.inputs import text_tables
+    from sparseigen.io import text as text_tables
 
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
     for failure, message in (
@@ -506,7 +506,7 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path: Path) -> None:
 
 def test_what_the_system_says_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without /proc, the physical memory; where not even that is known, a limit that nothing reaches."""
-    from sparseigen.inputs import memory
+    from sparseigen.checks import memory
 
     def missing(*given: object, **named: object) -> None:
         raise OSError("no such file")

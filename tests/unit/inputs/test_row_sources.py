@@ -11,10 +11,9 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen import errors
-from sparseigen.inputs.memory_plan import check_memory_limit, plan_memory
-from sparseigen.inputs.read_ahead import ReadAhead
-from sparseigen.inputs.row_source import CallerRows
-from sparseigen.operators.chunked import ChunkedData
+from sparseigen.operators.pass_data import ChunkedData
+from sparseigen.rows.read_ahead import ReadAhead, check_memory_limit, plan_memory
+from sparseigen.rows.source import CallerRows
 
 N, P = 90, 12
 NAMES = [f"gene{i}" for i in range(P)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sparseigen.io import webgraph
 from sparseigen.kernels import graph_reference as reference
-from sparseigen.kernels import webgraph_reference
-from sparseigen.kernels.graph_rows import Rows
+from sparseigen.kernels.graph_reference import Rows
 
 compiled = pytest.importorskip("sparseigen.kernels.graph_compiled")
 
@@ -150,14 +150,12 @@ def test_wrong_shapes_are_refused(case):
 
 
 def test_damaged_webgraph_is_refused_by_both():
-    from sparseigen.kernels import webgraph_compiled
-
-    form = webgraph_reference.WebGraphFormat(4, 6, 7, 4, 3, 1, 0, 1, 1, 3)
-    for kernels in (webgraph_reference, webgraph_compiled):
+    form = webgraph.WebGraphFormat(4, 6, 7, 4, 3, 1, 0, 1, 1, 3)
+    for decode in (webgraph.decode_in_python, webgraph.decode_compiled):
         for data in (np.zeros(3, dtype=np.uint8), np.full(1, 0xFF, dtype=np.uint8), np.full(9, 0x2A, dtype=np.uint8)):
             starts, successors = np.zeros(5, dtype=np.int64), np.zeros(6, dtype=np.int32)
             if data[0] == 0xFF:  # eight nodes without successors: nothing wrong with the stream itself
-                assert kernels.decode_webgraph(data, 0, form, 0, 4, starts, successors) == 4
+                assert decode(data, 0, form, 0, 4, starts, successors) == 4
                 continue
             with pytest.raises(ValueError, match=r"stream|arcs|reference|list|node"):
-                kernels.decode_webgraph(data, 0, form, 0, 4, starts, successors)
+                decode(data, 0, form, 0, 4, starts, successors)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sparseigen import kernels
-from sparseigen.kernels import numpy_bounds
+from sparseigen.kernels import numpy_reference as numpy_bounds
 
 TWINS = [numpy_bounds]
 if kernels.active.NAME == "compiled":
-    from sparseigen.kernels import compiled_bounds
+    from sparseigen.kernels import compiled as compiled_bounds
 
     TWINS.append(compiled_bounds)
 

@@ -15,7 +15,7 @@ from sparseigen.errors import StartError, UnsupportedOperatorError
 from sparseigen.operators import as_operator
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.deflated import DEFLATIONS, LowRankUpdated
-from sparseigen.operators.dense import DenseSymmetric
+from sparseigen.operators.matrix import DenseSymmetric
 from tests.common.operators import OPERATORS, SINGLE_PRECISION
 
 

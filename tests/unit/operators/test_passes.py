@@ -12,9 +12,9 @@ import scipy.sparse as sp
 import sparseigen as se
 from sparseigen.errors import NonFiniteError
 from sparseigen.operators import passes
-from sparseigen.operators.chunked import ChunkedData
+from sparseigen.operators.pass_data import ChunkedData
+from sparseigen.operators.pass_operator import SharedPasses
 from sparseigen.operators.passes import Request, Standard
-from sparseigen.operators.sharing import SharedPasses
 
 
 def _blocks(data, sparse):

@@ -14,9 +14,8 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
+from sparseigen.checks.frames import as_labels, as_positions, as_scores, fingerprint
 from sparseigen.errors import DtypeError, NonFiniteError, OptionError, ShapeError
-from sparseigen.inputs.fingerprint import fingerprint
-from sparseigen.inputs.labels import as_labels, as_positions, as_scores
 from sparseigen.report import Report, component_report, graph_report
 from sparseigen.report.page import unpack
 from sparseigen.report.words import component_sentence, subgraph_sentence

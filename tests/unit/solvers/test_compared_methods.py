@@ -11,15 +11,13 @@ import scipy.sparse as sp
 import sparseigen as se
 from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.operators import as_operator
+from sparseigen.operators.contract import SparseVector
 from sparseigen.solvers import SOLVERS, SolverOptions
-from sparseigen.solvers.elastic_net import solve_elastic_net_block
+from sparseigen.solvers.eigenpairs import SupportBlock, leading_eigenvectors, warm_eigenpair
+from sparseigen.solvers.elastic_net import follow_lasso_path, solve_elastic_net_block
 from sparseigen.solvers.generalized_power import _check_not_empty
-from sparseigen.solvers.interface import SparseVector
-from sparseigen.solvers.lasso_path import follow_lasso_path
-from sparseigen.solvers.path_greedy import greedy_path
-from sparseigen.solvers.spectrum import leading_eigenvectors
-from sparseigen.solvers.svd_thresholding import _thresholded
-from sparseigen.solvers.warm_eigenpair import SupportBlock, warm_eigenpair
+from sparseigen.solvers.greedy import greedy_path
+from sparseigen.solvers.thresholding import _thresholded
 from sparseigen.solvers.warm_path import _Climber
 
 METHODS = sorted(SOLVERS)
@@ -273,7 +271,7 @@ def test_block_gpower_names_the_component_that_is_left_empty() -> None:
 
 
 def test_dspca_accepts_as_many_variables_as_its_message_says(data, monkeypatch) -> None:
-    monkeypatch.setattr("sparseigen.solvers.semidefinite_dual.LARGEST_SIZE", 6)
+    monkeypatch.setattr("sparseigen.solvers.semidefinite.LARGEST_SIZE", 6)
     assert se.sparse_eigenvector(np.cov(data[:, :6].T), 2, method="dspca").value > 0.0
     with pytest.raises(UnsupportedOperatorError, match="accepts up to 6 variables, got 7"):
         se.sparse_eigenvector(np.cov(data[:, :7].T), 2, method="dspca")
@@ -282,7 +280,7 @@ def test_dspca_accepts_as_many_variables_as_its_message_says(data, monkeypatch) 
 def test_leading_eigenvectors_of_large_matrices_come_from_products(data, monkeypatch) -> None:
     operator = as_operator(np.cov(data.T))
     wanted = np.linalg.eigh(operator.to_dense())[1][:, ::-1][:, :3]
-    monkeypatch.setattr("sparseigen.solvers.spectrum.LARGEST_DECOMPOSED", 4)
+    monkeypatch.setattr("sparseigen.solvers.eigenpairs.LARGEST_DECOMPOSED", 4)
     monkeypatch.setattr(type(operator), "to_dense", lambda self: pytest.fail("the matrix is too large to be formed"))
     found = leading_eigenvectors(operator, 3)
     np.testing.assert_allclose(np.abs(found.T @ wanted), np.eye(3), atol=1e-7)

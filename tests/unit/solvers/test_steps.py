@@ -7,14 +7,11 @@ import pytest
 
 import sparseigen as se
 from sparseigen.operators import as_operator
-from sparseigen.operators.contract import PowerRun
+from sparseigen.operators.contract import PowerRun, SparseVector
+from sparseigen.solvers.eigenpairs import best_on_support, leading_eigenvectors, lower_end, warm_eigenpair
+from sparseigen.solvers.elastic_net import LARGEST_SAME, SAME, _next_exit, _same_level, follow_lasso_path
 from sparseigen.solvers.generalized_power import _pivots
-from sparseigen.solvers.interface import SparseVector
-from sparseigen.solvers.lasso_path import LARGEST_SAME, SAME, _next_exit, _same_level, follow_lasso_path
-from sparseigen.solvers.path_greedy import GREEDY
-from sparseigen.solvers.spectrum import leading_eigenvectors, lower_end
-from sparseigen.solvers.support import best_on_support
-from sparseigen.solvers.warm_eigenpair import warm_eigenpair
+from sparseigen.solvers.greedy import GREEDY
 
 
 @pytest.fixture
@@ -28,7 +25,7 @@ def test_all_eigenvectors_are_left_to_lapack_whatever_the_size(data, monkeypatch
     """Lanczos cannot give all of them, nor all but one."""
     operator = as_operator(np.cov(data.T))
     wanted = np.linalg.eigh(operator.to_dense())[1][:, ::-1]
-    monkeypatch.setattr("sparseigen.solvers.spectrum.LARGEST_DECOMPOSED", 4)
+    monkeypatch.setattr("sparseigen.solvers.eigenpairs.LARGEST_DECOMPOSED", 4)
     for count in (14, 15):
         found = leading_eigenvectors(operator, count)
         np.testing.assert_allclose(np.abs(found.T @ wanted[:, :count]), np.eye(count), atol=1e-10)
@@ -60,12 +57,12 @@ def test_lanczos_from_the_start_is_for_large_supports_of_any_sign_only(rng, monk
     matrix = rng.standard_normal((12, 12))
     operator = as_operator(matrix + matrix.T)
     start = SparseVector(np.arange(12), np.full(12, 12**-0.5))
-    warm = "sparseigen.solvers.warm_eigenpair.warm_eigenpair"
+    warm = "sparseigen.solvers.eigenpairs.warm_eigenpair"
     top = np.linalg.eigvalsh(operator.to_dense())[-1]
     with monkeypatch.context() as patch:
         patch.setattr(warm, lambda *_: pytest.fail("LAPACK solves small problems"))
         assert best_on_support(operator, start)[1] == pytest.approx(top, rel=1e-13)
-    monkeypatch.setattr("sparseigen.solvers.support.LARGEST_DIRECT", 4)
+    monkeypatch.setattr("sparseigen.solvers.eigenpairs.LARGEST_DIRECT", 4)
     signed, value = best_on_support(operator, start)
     assert value == pytest.approx(top, rel=1e-10)
     assert signed.weights.min() < 0.0 < signed.weights.max()
@@ -128,7 +125,7 @@ def test_default_starts_include_the_papers_where_some_variances_are_zero(data) -
 
 
 def test_loadings_stay_nonnegative_where_lanczos_would_be_followed_by_lapack(rng, monkeypatch) -> None:
-    for module in ("support", "truncated_power"):
+    for module in ("eigenpairs", "truncated_power"):
         monkeypatch.setattr(f"sparseigen.solvers.{module}.LARGEST_DIRECT", 4)
     matrix = rng.standard_normal((14, 14))
     matrix = matrix @ matrix.T
@@ -153,10 +150,10 @@ def test_block_starts_are_the_pivots_of_a_qr_decomposition(rng) -> None:
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_lower_end_from_products_is_just_below_the_smallest_eigenvalue(scale, monkeypatch) -> None:
-    monkeypatch.setattr("sparseigen.solvers.spectrum.LARGEST_DENSE", 4)
+    monkeypatch.setattr("sparseigen.solvers.eigenpairs.LARGEST_DENSE", 4)
     values = scale * np.r_[-3.0, np.linspace(-1.0, 5.0, 30)]
     assert -3.02 * scale <= lower_end(as_operator(np.diag(values))) <= -3.0 * scale * (1.0 - 1e-4)
-    monkeypatch.setattr("sparseigen.solvers.spectrum.LARGEST_DENSE", 40)
+    monkeypatch.setattr("sparseigen.solvers.eigenpairs.LARGEST_DENSE", 40)
     assert -3.0 * scale * (1.0 + 1e-11) <= lower_end(as_operator(np.diag(values))) < -3.0 * scale
 
 
@@ -264,7 +261,7 @@ def test_paths_of_supports_too_large_for_dense_problems(data, monkeypatch) -> No
     """Large k x k problems are solved from products; the answers are those of the dense route."""
     matrix = np.cov(data.T)
     dense = se.cardinality_path(matrix, [2, 6, 8], certify=False)
-    for module in ("support", "warm_path"):
+    for module in ("eigenpairs", "warm_path"):
         monkeypatch.setattr(f"sparseigen.solvers.{module}.LARGEST_DENSE_PROBLEM", 4)
     products = se.cardinality_path(matrix, [2, 6, 8], certify=False)
     np.testing.assert_allclose(products.values, dense.values, rtol=1e-9)

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from sparseigen.operators import as_operator
-from sparseigen.solvers.elimination import eliminate
-from sparseigen.solvers.interface import Progress, SparseVector
-from sparseigen.solvers.support import LARGEST_DIRECT, _lanczos_on_support, best_on_support, leading_eigenpair
+from sparseigen.operators.contract import SparseVector
+from sparseigen.solvers.eigenpairs import LARGEST_DIRECT, _lanczos_on_support, best_on_support, leading_eigenpair
+from sparseigen.solvers.greedy import eliminate
+from sparseigen.solvers.interface import Progress
 from sparseigen.solvers.swapping import swap, swap_scores
 
 
@@ -104,7 +105,7 @@ def test_elimination_deletes_the_least_loss(rng: np.random.Generator) -> None:
 def test_elimination_guarantee_holds_for_the_cheaper_rule(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sparseigen.solvers.elimination.EXACT_WORK_LIMIT", 0.0)
+    monkeypatch.setattr("sparseigen.solvers.greedy.EXACT_WORK_LIMIT", 0.0)
     matrix = np.cov(rng.standard_normal((20, 12)).T)
     top = np.linalg.eigvalsh(matrix)[-1]
     for cardinality in (2, 6, 11):

@@ -1,0 +1,421 @@
+"""Checks of data and of symmetric matrices: finite, of one type, symmetric, small enough.
+
+Arrays, frames and memory maps at the door: checked once, then only operators see them.
+
+This module (with its neighbours in ``inputs``) is the only place that asks what type a caller's object has.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.checks.coercion import (
+    as_tensor,
+    check_device,
+    check_integers,
+    checked_sparse,
+    is_tensor,
+    plain_array,
+    rounded_to,
+)
+from sparseigen.checks.memory import check_room
+from sparseigen.errors import (
+    DtypeError,
+    DuplicateNamesError,
+    InputError,
+    NonFiniteError,
+    NotSymmetricError,
+    OptionError,
+    ShapeError,
+    TooFewSamplesError,
+    ZeroMatrixError,
+)
+
+
+def check_same_order(matrix: Any) -> None:
+    """Refuse a frame, or a table of a file, whose rows have the names of its columns in another order.
+
+    Its diagonal is then not its diagonal; where the numbers happen to be symmetric all the same, nothing else would
+    notice. Rows that are only numbered, or have other names, say nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> check_same_order(pd.DataFrame([[1.0, 0.0], [0.0, 2.0]], index=["a", "b"], columns=["a", "b"]))
+    """
+    rows, columns = row_names(matrix), column_names(matrix)
+    if rows is None or columns is None or rows == columns or sorted(rows) != sorted(columns):
+        return
+    place = next(i for i, (row, column) in enumerate(zip(rows, columns, strict=True)) if row != column)
+    message = (
+        f"the rows of the matrix have the names of its columns in another order: row {place} is {rows[place]!r}, "
+        f"column {place} is {columns[place]!r}. Bring both into one order first, for a frame with "
+        "frame.loc[frame.columns]."
+    )
+    raise InputError(message)
+
+
+def row_names(matrix: Any) -> list[str] | None:
+    """The names of the rows of a frame or table, where it has any."""
+    found = getattr(matrix, "row_labels", None)
+    if found is None and hasattr(matrix, "columns"):
+        found = getattr(matrix, "index", None)
+    return None if found is None or callable(found) else [str(name) for name in found]
+
+
+def column_names(matrix: Any) -> list[str] | None:
+    """The names of the columns of a frame or table, where it has any."""
+    found = getattr(matrix, "names" if hasattr(matrix, "row_labels") else "columns", None)
+    return None if found is None or callable(found) else [str(name) for name in found]
+
+
+Array = NDArray[Any]
+
+BLOCK_ENTRIES = 1 << 22
+"""Checks walk over large arrays in blocks of about this many entries: no temporary of the array's own size."""
+
+ASYMMETRY_ALLOWED = {"float64": 1e-10, "float32": 1e-5}
+"""Largest |A_ij - A_ji| / max|A| taken for rounding; such a matrix is replaced by (A + A') / 2."""
+
+SMALLEST_SINGLE, LARGEST_SINGLE = 2.0**-50, 2.0**55
+"""Largest entries of matrices that are multiplied in float32."""
+LARGEST_DOUBLED = 2.0**1000
+
+
+@dataclass(frozen=True)
+class CheckedArray:
+    """What the operators need to know of an input: the numbers, their layout, and the names."""
+
+    values: Any
+    layout: str  # "dense", "sparse", "mapped" or "device"
+    names: tuple[str, ...] | None
+    symmetrised: bool = False
+    magnitude: float = 0.0
+    """Largest |entry| of a symmetric matrix; not filled in for data."""
+    device: Any = None
+    """The torch device that the numbers of layout "device" are to live on; they may still be in host memory."""
+
+
+def check_symmetric(matrix: Any) -> CheckedArray:
+    """A symmetric matrix from a dense array, a scipy sparse matrix or a frame."""
+    check_same_order(matrix)
+    values, names = _split_frame(matrix)
+    if is_sparse(values):
+        return _check_symmetric_sparse(values, names)
+    values = _real_array(values, "the matrix")
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        message = _not_square(values.shape)
+        raise ShapeError(message)
+    _check_not_empty(values.shape, "the matrix")
+    _check_finite(values, "the matrix", names)
+    if values.flags.f_contiguous and not values.flags.c_contiguous:
+        values = values.T
+    difference, row, column, scale = _largest_asymmetry(values)
+    _check_asymmetry(difference, row, column, scale, values.dtype)
+    if difference > 0.0:
+        check_room(values.nbytes, "averaging a slightly asymmetric matrix", "pass (A + A.T) / 2 itself")
+    elif not values.flags.c_contiguous:
+        check_room(values.nbytes, "a copy of the matrix in C order", "pass one in C or Fortran order")
+    _check_not_zero(scale == 0.0)
+    values = _in_range(values, scale)
+    if difference > 0.0:
+        values = _average(values, values.T, scale)
+    return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
+
+
+def check_data(data: Any, *, device: Any = None) -> CheckedArray:
+    """Samples x variables from a dense array, a scipy sparse matrix, a frame, a memory map or a torch/cupy tensor.
+
+    With ``device``, dense data of any kind get layout "device".
+    """
+    if is_tensor(data):
+        values = as_tensor(data)
+        _check_data_shape(tuple(values.shape))  # finiteness is checked where the numbers are
+        return CheckedArray(values, "device", None, device=values.device if device is None else check_device(device))
+    if device is not None:
+        return _for_device(check_data(data), check_device(device))
+    values, names = _split_frame(data)
+    if is_sparse(values):
+        values = _real_sparse(values, "X")
+        _check_data_shape(values.shape)
+        _check_finite(values.data, "X", None, sparse=values)
+        return CheckedArray(values, "sparse", names)
+    mapped = isinstance(values, np.memmap)
+    if mapped and values.dtype in (np.float32, np.float64):
+        _check_data_shape(values.shape)
+        return CheckedArray(values, "mapped", names)  # finiteness is checked in the pass that finds the means
+    values = _real_array(values, "X")
+    _check_data_shape(values.shape)
+    _check_finite(values, "X", names)
+    return CheckedArray(values, "dense", names)
+
+
+def check_block(values: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """Some rows of data as a C-ordered array or compressed rows, and the names of a frame's columns.
+
+    Finiteness is checked in the pass that finds the means.
+    """
+    values, names = _split_frame(values)
+    if is_sparse(values):
+        return _real_sparse(values, "X").tocsr(), names
+    values = _real_array(values, "X")
+    if values.ndim != 2:
+        message = f"X has {values.ndim} dimensions; it must be a table of samples x variables (2 dimensions)."
+        raise ShapeError(message)
+    return np.ascontiguousarray(values), names
+
+
+def is_sparse(value: Any) -> bool:
+    """Whether this is a scipy sparse matrix.
+
+    Nobody can hold one without scipy.sparse being loaded, so it is not loaded to ask: that would double the time of
+    a first answer on dense data.
+    """
+    sparse = sys.modules.get("scipy.sparse")
+    return sparse is not None and bool(sparse.issparse(value))
+
+
+def _for_device(checked: CheckedArray, device: Any) -> CheckedArray:
+    if checked.layout == "sparse":
+        message = f"device={str(device)!r} takes dense data; X is scipy sparse. Leave device out, or pass X.toarray()."
+        raise OptionError(message)
+    return CheckedArray(checked.values, "device", checked.names, device=device)
+
+
+def label(index: int, names: Sequence[str] | None) -> str:
+    """How an error names a column."""
+    return f"column {index}" if names is None else f"column {index} ({names[index]!r})"
+
+
+def non_finite_message(what: str, count: int, row: int, column: int, names: Sequence[str] | None) -> str:
+    """The sentence for NaN and infinities, shared by every operator that checks while it reads."""
+    return (
+        f"{what} has {count} NaN or infinite {'value' if count == 1 else 'values'}, the first at row {row}, "
+        f"{label(column, names)}; all must be finite. Drop those rows, or fill the gaps first "
+        "(for example with sklearn.impute.SimpleImputer)."
+    )
+
+
+def _module(value: Any) -> str:
+    return type(value).__module__.split(".")[0]
+
+
+def _split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """The numbers and the column names of a frame or a table from a file; other objects pass without names."""
+    if _module(value) == "sparseigen" and hasattr(value, "row_labels"):
+        return value.values, value.names
+    if _module(value) == "pyarrow" and hasattr(value, "to_pandas"):
+        value = value.to_pandas()
+    module = _module(value)
+    if type(value).__name__ == "LazyFrame" and module == "polars":
+        message = "the data are a polars LazyFrame, which holds no numbers yet; pass frame.collect()."
+        raise DtypeError(message)
+    if module not in ("pandas", "polars") or not hasattr(value, "columns"):
+        return value, None
+    names = tuple(str(name) for name in value.columns)
+    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if repeated:
+        message = (
+            f"the frame has {len(repeated)} repeated column names, the first is {repeated[0]!r}; rename the columns."
+        )
+        raise DuplicateNamesError(message)
+    if module == "pandas":
+        kinds: dict[str, Any] = {str(name): dtype for name, dtype in zip(value.columns, value.dtypes, strict=True)}
+        bad = [name for name, dtype in kinds.items() if getattr(dtype, "kind", "O") not in "fiub"]
+    else:
+        kinds = dict(value.schema)
+        bad = [str(name) for name, dtype in kinds.items() if not _is_number(dtype)]
+    if bad:
+        message = f"{len(bad)} columns are not numeric, the first is {bad[0]!r}; drop or encode them first."
+        raise DtypeError(message)
+    _check_mixed_columns(value, kinds)
+    if module == "polars":
+        return value.to_numpy(), names
+    return _pandas_values(value), names
+
+
+def _check_mixed_columns(frame: Any, kinds: Mapping[str, Any]) -> None:
+    """Whole numbers beside others become floating point on their way into one array: refuse those that would change."""
+    if len(set(kinds.values())) == 1 and isinstance(next(iter(kinds.values())), np.dtype):
+        return  # one type of NumPy's: the array is looked at as a whole
+    for place, (name, dtype) in enumerate(kinds.items()):
+        if str(dtype).lower() in ("int64", "uint64"):
+            column = frame[frame.columns[place]]
+            column = column.drop_nulls() if hasattr(column, "drop_nulls") else column.dropna()
+            check_integers(np.asarray(column.to_numpy()), f"column {name!r}")
+
+
+def _is_number(dtype: Any) -> bool:
+    """Whether NumPy has numbers for a type of polars; it has none of 128 bits."""
+    return str(dtype) == "Boolean" or (dtype.is_numeric() and not str(dtype).endswith("128"))
+
+
+def _pandas_values(frame: Any) -> Any:
+    if all(hasattr(dtype, "fill_value") and hasattr(dtype, "subtype") for dtype in frame.dtypes) and len(frame.dtypes):
+        return frame.sparse.to_coo()
+    if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):  # nullable columns: a gap becomes NaN
+        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return frame.to_numpy()
+
+
+def _real_array(values: Any, what: str) -> Array:
+    """A float32 or float64 array; the caller's own array where it already is one."""
+    array = plain_array(values, what)
+    kind = array.dtype.kind
+    if kind == "c":
+        message = (
+            f"{what} is complex ({array.dtype}); only real numbers are supported. Pass its real part if that is it."
+        )
+        raise DtypeError(message)
+    if kind not in "fiub":
+        message = (
+            f"{what} has dtype {array.dtype}; it must hold real numbers. "
+            "Convert it first, for example with np.asarray(values, dtype=float)."
+        )
+        raise DtypeError(message)
+    if kind in "iu":
+        check_integers(array, what)
+    # Half precision and float32 of either byte order are kept in float32.
+    wanted = np.dtype(np.float32 if kind == "f" and array.dtype.itemsize <= 4 else np.float64)
+    if array.dtype == wanted:
+        return array
+    converted = f"{what}, converted from {array.dtype} to {wanted},"
+    check_room(wanted.itemsize * array.size, converted, "pass float32 numbers")
+    return rounded_to(array, wanted, what)
+
+
+def _real_sparse(values: Any, what: str) -> Any:
+    if values.dtype.kind not in "fiub":
+        _real_array(np.empty(0, dtype=values.dtype), what)
+    values = checked_sparse(values, what)  # kernels follow these indices without a second look
+    if values.dtype.kind in "iu":
+        check_integers(values.data, what)
+    wanted = np.dtype(np.float32 if values.dtype.kind == "f" and values.dtype.itemsize == 4 else np.float64)
+    if values.dtype == wanted:
+        return values
+    check_room(16 * values.nnz, f"{what}, converted from {values.dtype} to {wanted},", "pass float32 numbers")
+    rounded_to(values.data, wanted, what)
+    return values.astype(wanted)
+
+
+def _not_square(shape: tuple[int, ...]) -> str:
+    return f"the matrix has shape {shape}; it must be square. For data (samples x variables) pass covariance(X)."
+
+
+def _check_not_empty(shape: tuple[int, ...], what: str) -> None:
+    if 0 in shape:
+        message = f"{what} is empty (shape {shape}); it needs at least one row and one column."
+        raise ShapeError(message)
+
+
+def _check_data_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        message = f"X has {len(shape)} dimensions; it must be a table of samples x variables (2 dimensions)."
+        raise ShapeError(message)
+    _check_not_empty(shape, "X")
+    if shape[0] < 2:
+        message = f"X has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself as it is."
+        raise TooFewSamplesError(message)
+
+
+def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
+    """Slices of rows holding about BLOCK_ENTRIES entries each."""
+    step = max(1, BLOCK_ENTRIES // max(1, n_columns))
+    return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
+
+
+def _check_finite(values: Array, what: str, names: tuple[str, ...] | None, *, sparse: Any = None) -> None:
+    table = values if values.ndim == 2 else values.reshape(-1, 1)
+    # A finite sum proves all entries finite in one pass; only when it fails are the entries looked at one by one.
+    with np.errstate(all="ignore"):
+        total = sum(float(np.abs(table[rows]).sum(dtype=np.float64)) for rows in row_blocks(*table.shape))
+    if np.isfinite(total):
+        return
+    count, first = 0, None
+    for rows in row_blocks(*table.shape):
+        where = np.argwhere(~np.isfinite(table[rows]))
+        count += len(where)
+        if first is None and len(where):
+            first = (rows.start + int(where[0][0]), int(where[0][1]))
+    if first is None:
+        message = f"{what} holds values so large that sums overflow; divide it by a constant first."
+        raise NonFiniteError(message)
+    if sparse is not None:
+        entry = sparse.tocoo()
+        first = (int(entry.row[~np.isfinite(entry.data)][0]), int(entry.col[~np.isfinite(entry.data)][0]))
+    raise NonFiniteError(non_finite_message(what, count, first[0], first[1], names))
+
+
+def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
+    """The largest |A_ij - A_ji|, where it is, and the largest |A_ij|."""
+    worst, row, column, scale = 0.0, 0, 0, 0.0
+    with np.errstate(over="ignore"):
+        for rows in row_blocks(*values.shape):
+            block = values[rows]
+            scale = max(scale, float(block.max()), -float(block.min()))
+            mirrored = values[:, rows].T
+            if np.array_equal(block, mirrored):  # the usual case, at a fifth of the cost of the differences
+                continue
+            difference = np.abs(block - mirrored)
+            position = int(difference.argmax())
+            if difference.flat[position] > worst:
+                worst = float(difference.flat[position])
+                row, column = rows.start + position // values.shape[1], position % values.shape[1]
+    return worst, row, column, scale
+
+
+def _in_range(values: Any, scale: float) -> Any:
+    """The matrix, in float64 where products of float32 numbers of this size would overflow or underflow."""
+    if values.dtype == np.float32 and not SMALLEST_SINGLE <= scale <= LARGEST_SINGLE:
+        return values.astype(np.float64)
+    return values
+
+
+def _average(values: Any, transposed: Any, scale: float) -> Any:
+    """(A + A') / 2 without overflow."""
+    half = values.dtype.type(0.5)
+    return values * half + transposed * half if scale > LARGEST_DOUBLED else (values + transposed) * half
+
+
+def _check_asymmetry(difference: float, row: int, column: int, scale: float, dtype: np.dtype[Any]) -> None:
+    if difference > ASYMMETRY_ALLOWED[str(dtype)] * scale:
+        message = (
+            f"the matrix is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ by {difference:.6g} "
+            f"(largest entry {scale:.6g}). Pass (A + A.T) / 2 if that is what you mean."
+        )
+        raise NotSymmetricError(message)
+
+
+def _check_not_zero(is_zero: bool) -> None:
+    if is_zero:
+        msg = "the matrix is zero: every sparse vector has value 0, so there is nothing to find."
+        raise ZeroMatrixError(msg)
+
+
+def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> CheckedArray:
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        message = _not_square(matrix.shape)
+        raise ShapeError(message)
+    _check_not_empty(matrix.shape, "the matrix")
+    values = _real_sparse(matrix, "the matrix").tocsr()
+    if not values.has_canonical_format:
+        values = values.copy()  # summing duplicates works in place, and the caller's matrix is not ours to write
+        values.sum_duplicates()
+    _check_finite(values.data, "the matrix", names, sparse=values)
+    scale = float(np.abs(values.data).max()) if values.nnz else 0.0
+    _check_not_zero(scale == 0.0)
+    difference = (values - values.T).tocoo()
+    worst = int(np.abs(difference.data).argmax()) if difference.nnz else 0
+    size = float(abs(difference.data[worst])) if difference.nnz else 0.0
+    if size > 0.0:
+        place = (int(difference.row[worst]), int(difference.col[worst]))
+        _check_asymmetry(size, *place, scale, values.dtype)
+        values = _average(_in_range(values, scale), _in_range(values, scale).T, scale).tocsr()
+    values = _in_range(values, scale)
+    return CheckedArray(values, "sparse", names, symmetrised=size > 0.0, magnitude=scale)

@@ -1,0 +1,15 @@
+"""Sets of components: one after the other or jointly, their variance and their stability."""
+
+from sparseigen.components.joint import refine_components
+from sparseigen.components.sequential import choose_cardinalities, sparse_components
+from sparseigen.components.stability import SelectionStability, selection_stability
+from sparseigen.components.variance import explained_variance
+
+__all__ = [
+    "SelectionStability",
+    "choose_cardinalities",
+    "explained_variance",
+    "refine_components",
+    "selection_stability",
+    "sparse_components",
+]

@@ -1,0 +1,142 @@
+"""Components one after the other, each of what deflation leaves, and the cardinalities they get."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sparseigen.checks.arguments import Sparsity, check_cardinality, check_choice, check_many, check_sparsity
+from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, ZeroMatrixError
+from sparseigen.operators import Operator, as_operator
+from sparseigen.operators.deflated import DEFLATIONS
+from sparseigen.results import SparseEigResult
+from sparseigen.results.path import check_share
+from sparseigen.solve.eigenvector import sparse_eigenvector, sparse_eigenvector_block
+from sparseigen.solve.path import cardinality_path
+
+GRID_POINTS = 24
+"""Cardinalities tried when one is to be chosen; spread evenly on a logarithmic scale."""
+
+
+def choose_cardinalities(
+    operator: Operator, cardinality: Any, count: int, *, deflation: str = "projection", share: float = 0.9
+) -> list[int]:
+    """One cardinality a component, from an int, a fraction, a list or "auto".
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> from sparseigen.components.sequential import choose_cardinalities
+    >>> operator = se.operators.as_operator(se.datasets.load_pitprops().matrix)
+    >>> choose_cardinalities(operator, 0.5, 2), choose_cardinalities(operator, "auto", 1)
+    ([6, 6], [7])
+    """
+    check_share(share)
+    wanted: Sparsity = check_sparsity(cardinality, operator.size, count)
+    if wanted.cardinalities is not None:
+        return wanted.cardinalities
+    return _automatic(operator, count, deflation, share)
+
+
+def _automatic(operator: Operator, count: int, deflation: str, share: float) -> list[int]:
+    """For each component the smallest k on a grid that explains ``share`` of its dense optimum, deflating by it."""
+    if deflation not in DEFLATIONS:
+        message = f"cardinality='auto' chooses component by component; with deflation={deflation!r} give numbers."
+        raise OptionError(message)
+    chosen: list[int] = []
+    grid = cardinality_grid(operator.size)
+    for _ in range(count):
+        path = cardinality_path(operator, grid, certify=False)
+        chosen.append(path.suggest("share", share=share))
+        if len(chosen) < count:
+            operator = DEFLATIONS[deflation](operator, path[chosen[-1]].vector)
+    return chosen
+
+
+def cardinality_grid(size: int, points: int = GRID_POINTS) -> list[int]:
+    """Cardinalities from 1 to ``size``, about evenly spaced on a logarithmic scale."""
+    if size < 1:
+        message = f"a grid of cardinalities needs at least one variable, got {size}."
+        raise CardinalityError(message)
+    return sorted({int(k) for k in np.unique(np.geomspace(1, size, points).round())} | {size})
+
+
+BLOCK = "block"
+"""The name under `deflation` for all components at once."""
+
+PRODUCTS_A_COMPONENT = 600
+"""What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
+
+EXHAUSTED = 1e-12
+"""A deflated matrix with less than this share of the trace is rounding: there is no further component."""
+
+
+def sparse_components(
+    A: Any, cardinalities: Iterable[int], *, deflation: str = "projection", method: str = "tpower", **options: Any
+) -> list[SparseEigResult]:
+    """Find several sparse components, each on what the ones before it left over.
+
+    Parameters
+    ----------
+    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+        A symmetric matrix. It is never copied: each deflation is a low-rank change of the products.
+    cardinalities : sequence of int
+        Number of non-zeros of each component.
+    deflation : {"projection", "hotelling", "orthogonal-hotelling", "schur", "block"}
+        What is taken out of A after each component; "projection" is the paper's. "block" is for methods that find
+        all components at once ("gpower-l1", "gpower-l0", "spca"): nothing is taken out.
+    method : str
+        The solver, a name in the table of methods.
+    **options
+        Passed on to `sparse_eigenvector` for every component.
+
+    Returns
+    -------
+    list of SparseEigResult
+        ``value`` and ``certificate`` of each speak of the deflated matrix it was found on. For the variance that
+        the set explains see `explained_variance`.
+
+    References
+    ----------
+    L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> pitprops = se.datasets.load_pitprops()
+    >>> found = se.sparse_components(pitprops.matrix, [7, 2, 1, 1, 1, 1], certify=False)
+    >>> [len(result.support) for result in found]
+    [7, 2, 1, 1, 1, 1]
+    """
+    operator = as_operator(A)
+    check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")
+    given = check_many(cardinalities, "cardinalities", "[5, 5]")
+    wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(given)]
+    if not wanted:
+        msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
+        raise OptionError(msg)
+    if deflation == BLOCK:
+        return sparse_eigenvector_block(operator, wanted, method=method, **options)
+    deflate = DEFLATIONS[deflation]
+    total = float(np.abs(operator.diagonal()).sum())
+    remaining: Operator = operator.prepared_for(PRODUCTS_A_COMPONENT * len(wanted))
+    results: list[SparseEigResult] = []
+    for cardinality in wanted:
+        try:
+            if results:
+                remaining = deflate(remaining, results[-1].vector)
+                _check_not_exhausted(remaining, total, len(results))
+            results.append(sparse_eigenvector(remaining, cardinality, method=method, **options))
+        except KeyboardInterrupt as stop:
+            raise SolveInterrupted(getattr(stop, "result", None), tuple(results)) from None
+    return results
+
+
+def _check_not_exhausted(remaining: Operator, total: float, found: int) -> None:
+    if float(np.abs(remaining.diagonal()).sum()) <= EXHAUSTED * total:
+        message = (
+            f"after {found} {'component' if found == 1 else 'components'} no variance is left; ask for at most {found}."
+        )
+        raise ZeroMatrixError(message)

@@ -1,1 +1,0 @@
-"""The door: arrays, frames, files and arguments become checked values with names."""

@@ -1,0 +1,247 @@
+"""From the columns of a file to a table: which of them are variables, row names, labels, or text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.checks.arrays import is_sparse
+from sparseigen.errors import (
+    DtypeError,
+    DuplicateNamesError,
+    InputError,
+    IntegerOverflowError,
+    MissingDependencyError,
+    OptionError,
+    SparseigenError,
+)
+
+INDEX_NAMES = {"", "index", "id", "ids", "row", "rows", "name", "names", "sample", "samples", "obs", "unnamed: 0"}
+"""Names, in lower case, under which a first column that counts the rows is taken for row names."""
+
+COLUMNS_NAMED = 5
+"""How many columns of text an error names."""
+
+LARGEST_EXACT_INTEGER = 2**53
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How the caller wants a file to be read; see `read_table`."""
+
+    header: bool | None = None
+    index: str = "auto"
+    label: str | None = None
+    drop_text: bool = False
+    array: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers from a file, with what the file says about them.
+
+    ``values`` is an array or a scipy sparse matrix, samples x variables; ``labels`` the column of groups that was
+    asked for; ``notes`` what was decided on the way, in words.
+    """
+
+    values: Any
+    names: tuple[str, ...] | None = None
+    row_labels: tuple[str, ...] | None = None
+    labels: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def column_name(self, column: int) -> str:
+        """How to call a column in a sentence."""
+        return f"column {column + 1}" if self.names is None else f"column {self.names[column]!r}"
+
+    def dense_values(self, purpose: str) -> NDArray[Any]:
+        """The numbers as an array; sparse ones are refused for this purpose."""
+        if is_sparse(self.values):
+            message = f"{purpose} is for dense tables; a sparse file has no gaps but its own NaN. Fill them first."
+            raise OptionError(message)
+        return np.asarray(self.values)
+
+    def with_values(self, values: NDArray[Any], note: str) -> Table:
+        """The same table with other numbers."""
+        return replace(self, values=values, notes=(*self.notes, note))
+
+    def named(self, names: tuple[str, ...]) -> Table:
+        """The same table with names for its variables."""
+        check_names("the list of names", names)
+        return replace(self, names=names)
+
+    def transposed(self) -> Table:
+        """Rows and columns exchanged, and their names with them."""
+        check_names("the first column", self.row_labels)
+        values = self.values.T.tocsr() if is_sparse(self.values) else np.asarray(self.values).T
+        return Table(values, self.row_labels, self.names, None, (*self.notes, "transposed"))
+
+    def with_rows(self, kept: NDArray[np.bool_], note: str) -> Table:
+        """Some of the rows."""
+        picked = [
+            None if cells is None else tuple(cell for cell, keep in zip(cells, kept, strict=True) if keep)
+            for cells in (self.row_labels, self.labels)
+        ]
+        values = np.asarray(self.values)[kept]
+        return replace(self, values=values, row_labels=picked[0], labels=picked[1], notes=(*self.notes, note))
+
+
+@dataclass
+class Columns:
+    """What a reader found: numbers of every numeric column, and text of the others.
+
+    ``text`` maps the position of a column of text to the first cell that shows it (place, cell).
+    """
+
+    file: str
+    names: tuple[str, ...] | None
+    count: int
+    numeric: list[int]
+    values: NDArray[Any]
+    text: dict[int, tuple[str, str]]
+    kept: dict[int, list[str]]
+    """Cells of the columns that may be row names or labels, as text."""
+
+    def name(self, column: int) -> str:
+        """A column's name, or its place."""
+        return f"column {column + 1}" if self.names is None else f"column {self.names[column]!r}"
+
+    def table(self, options: TableOptions) -> Table:
+        """Variables, row names and labels; text that nobody asked to leave out is an error."""
+        index = _index_column(self, options)
+        label = None if options.label is None else find_column(self, options.label, "label")
+        left_out = [j for j in self.text if j not in (index, label)]
+        if left_out and not options.drop_text:
+            raise DtypeError(self._text_message(left_out))
+        wanted = [i for i, j in enumerate(self.numeric) if j not in (index, label) and j not in self.text]
+        if not wanted:
+            message = f"{self.file}: no column of numbers is left; a table needs at least one."
+            raise DtypeError(message)
+        names = None if self.names is None else tuple(self._variable_name(self.numeric[i]) for i in wanted)
+        check_names(self.file, names)
+        everything = len(wanted) == self.values.shape[1]
+        values = self.values if everything else np.ascontiguousarray(self.values[:, wanted])
+        rows = None if index is None else tuple(self.kept[index])
+        groups = None if label is None else tuple(self.kept[label])
+        return Table(values, names, rows, groups, self._notes(index, left_out))
+
+    def _variable_name(self, column: int) -> str:
+        return (self.names or ())[column] or f"column {column + 1}"
+
+    def _notes(self, index: int | None, left_out: list[int]) -> tuple[str, ...]:
+        names = self.names or ("",) * self.count
+        notes = [] if index is None or names[index] == "" else [f"row names from {self.name(index)}"]
+        if left_out:
+            notes.append("left out as text: " + _listed([self.name(j) for j in left_out]))
+        return tuple(notes)
+
+    def _text_message(self, columns: list[int]) -> str:
+        place, cell = self.text[columns[0]]
+        shown = cell if len(cell) <= 40 else cell[:37] + "..."
+        one = len(columns) == 1
+        listed = "" if one else f" ({_listed([self.name(j) for j in columns])})"
+        return (
+            f"{self.file}, {place}{self.name(columns[0])}: {shown!r} is not a number; {len(columns)} of {self.count} "
+            f"columns {'holds' if one else 'hold'} text{listed}. Encode as numbers or leave out ('drop_text')."
+        )
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - COLUMNS_NAMED
+    return ", ".join(names[:COLUMNS_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _index_column(columns: Columns, options: TableOptions) -> int | None:
+    if options.index == "none":
+        return None
+    if options.index != "auto":
+        return find_column(columns, options.index, "index")
+    first = columns.kept.get(0)
+    if not first or columns.count == 1 or (options.label is not None and find_column(columns, options.label, "") == 0):
+        return None
+    named = columns.names is not None and columns.names[0] != ""
+    if 0 in columns.text:
+        return 0 if not named or len(set(first)) == len(first) else None
+    if columns.names is None or columns.names[0].strip().lower() not in INDEX_NAMES:
+        return None
+    counted = columns.values[:, columns.numeric.index(0)]
+    steps = np.arange(len(counted))
+    return 0 if np.array_equal(counted, steps) or np.array_equal(counted, steps + 1) else None
+
+
+def find_column(columns: Columns, wanted: str, option: str) -> int:
+    """The position of a column by its name, or by its number from 1 on."""
+    names = columns.names or ()
+    if wanted in names:
+        return names.index(wanted)
+    if wanted.isdecimal() and 1 <= int(wanted) <= columns.count and not names:
+        return int(wanted) - 1
+    known = _listed([repr(name) for name in names]) if names else f"numbers 1 to {columns.count}"
+    message = f"{option}={wanted!r} is not a column of {columns.file}; it has {known}."
+    raise OptionError(message)
+
+
+def check_names(file: str, names: Sequence[str] | None) -> None:
+    """Refuse variables of the same name."""
+    if names is None or len(set(names)) == len(names):
+        return
+    seen: set[str] = set()
+    repeated = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    message = (
+        f"{file} has {len(set(repeated))} repeated column names, the first is {repeated[0]!r}; rename the columns."
+    )
+    raise DuplicateNamesError(message)
+
+
+def check_whole_numbers(array: NDArray[Any], what: str) -> None:
+    """Refuse integers that have no exact float64 value."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
+        return
+    largest = max(abs(int(array.max())), abs(int(array.min())))
+    if largest > LARGEST_EXACT_INTEGER:
+        raise IntegerOverflowError(overflow_message(what, str(largest)))
+
+
+def overflow_message(what: str, number: str) -> str:
+    """The sentence for an integer beyond 2**53."""
+    return f"{what} holds the integer {number}, beyond 2**53: it has no exact float64 value. Divide by a common factor."
+
+
+@contextmanager
+def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iterator[None]:
+    """Turn whatever a reader raises on a damaged file into one sentence."""
+    try:
+        yield
+    except SparseigenError as error:
+        raised = kind if type(error) is InputError else type(error)
+        if raised is type(error) and (file in str(error) or isinstance(error, MissingDependencyError)):
+            raise
+        message = str(error) if file in str(error) else f"{file}: {error}"
+        raise raised(message) from error
+    except PermissionError as error:
+        message = f"{file} may not be read: permission denied."
+        raise kind(message) from error
+    except MemoryError as error:
+        message = f"{file} does not fit into memory."
+        raise kind(message) from error
+    except Exception as error:  # the packages underneath have errors of their own for every way to be damaged
+        reason = " ".join(str(error).split())[:160] or type(error).__name__
+        message = f"{file} cannot be read as {ending}: {reason.rstrip('.')}. It is damaged, or of another format."
+        raise kind(message) from error
+
+
+def readable(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """For a method that yields blocks of ``self.label``: whatever goes wrong on the way becomes one sentence."""
+
+    @wraps(blocks)
+    def guarded(self: Any, *arguments: Any) -> Iterator[Any]:
+        with damaged(self.label, "blocks of rows"):
+            yield from blocks(self, *arguments)
+
+    return guarded

@@ -1,0 +1,187 @@
+"""Matrix Market files, read strictly: what the header declares is checked, and every entry with it.
+
+Reference: R. Boisvert, R. Pozo and K. Remington, "The Matrix Market exchange formats: initial design", NIST, 1996.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.checks.memory import check_fits
+from sparseigen.errors import DtypeError, InputError, IntegerOverflowError, ShapeError, one_of
+
+FORMATS = ("array", "coordinate")
+FIELDS = ("double", "integer", "pattern", "real", "unsigned-integer")
+SYMMETRIES = ("general", "hermitian", "skew-symmetric", "symmetric")
+SHORTEST_ENTRY = 4
+"""Bytes of the shortest line with an entry of a coordinate file: '1 1' and the end of the line."""
+BLOCK = 1 << 24
+LONGEST_LINE = 1 << 16
+LARGEST_EXACT_INTEGER = 2**53
+
+OnBytes = Callable[[int, int], None]
+
+
+class Declared(NamedTuple):
+    """What the first lines say."""
+
+    form: str
+    field: str
+    symmetry: str
+    rows: int
+    columns: int
+    entries: int
+
+
+def read_matrix(path: Path, *, column_bytes: int = 0, on_progress: OnBytes | None = None) -> Any:
+    """A scipy matrix in coordinates, or a dense array; ``column_bytes`` are what a column costs besides its entries."""
+    with _open(path) as file:
+        declared = _declared(file, path.name)
+        _check_declared(declared, path, column_bytes)
+        blocks = _blocks(file, path, declared, on_progress)
+        if declared.form == "coordinate":
+            return _coordinates(blocks, declared, path.name)
+        return _dense(blocks, declared, path.name)
+
+
+def _open(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _declared(file: IO[bytes], name: str) -> Declared:
+    words = file.readline(LONGEST_LINE).decode("latin-1").lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        message = f"{name} cannot be read as Matrix Market: it must begin with '%%MatrixMarket matrix'."
+        raise InputError(message)
+    form, field, symmetry = words[2:]
+    if field == "complex":
+        message = f"{name} holds complex numbers; they must be real."
+        raise DtypeError(message)
+    for word, known in ((form, FORMATS), (field, FIELDS), (symmetry, SYMMETRIES)):
+        if word not in known:
+            message = f"{name} declares {word[:40]!r}, which is not known. Allowed: {one_of(known)}."
+            raise InputError(message)
+    line = b"%"
+    while line and (line.lstrip()[:1] == b"%" or not line.strip()):
+        line = file.readline(LONGEST_LINE)
+    numbers = line.split()
+    whole = all(part.isdigit() and len(part) < 19 for part in numbers)
+    if not whole or len(numbers) != (3 if form == "coordinate" else 2):
+        message = f"{name} declares the sizes {line[:60].decode('latin-1').strip()!r}; they must be whole numbers >= 0."
+        raise ShapeError(message)
+    rows, columns, *rest = map(int, numbers)
+    if (form == "array" and field == "pattern") or (symmetry != "general" and rows != columns):
+        message = (
+            f"{name} declares a {symmetry} {form} of {field}s with {rows} rows and {columns} columns: no such matrix."
+        )
+        raise ShapeError(message)
+    return Declared(form, field, symmetry, rows, columns, rest[0] if rest else _stored(symmetry, rows, columns))
+
+
+def _stored(symmetry: str, rows: int, columns: int) -> int:
+    """Numbers that a dense file lists."""
+    if symmetry == "general":
+        return rows * columns
+    return rows * (rows - 1) // 2 if symmetry == "skew-symmetric" else rows * (rows + 1) // 2
+
+
+def _check_declared(declared: Declared, path: Path, column_bytes: int) -> None:
+    dense = declared.form == "array"
+    needed = 8 * declared.rows * declared.columns if dense else 8 * (declared.rows + 1) + 24 * declared.entries
+    check_fits(needed + column_bytes * declared.columns, path.name)
+    if path.suffix.lower() == ".gz":
+        return
+    shortest = (2 if dense else SHORTEST_ENTRY) * declared.entries - 1
+    if shortest > path.stat().st_size:
+        message = f"{path.name} declares {declared.entries} entries and has {path.stat().st_size} bytes: truncated."
+        raise InputError(message)
+
+
+def _blocks(
+    file: IO[bytes], path: Path, declared: Declared, on_progress: OnBytes | None
+) -> Iterator[NDArray[np.float64]]:
+    """The lines after the header as rows of numbers, as many as were declared and no more."""
+    width = {"array": 1, "coordinate": 2 if declared.field == "pattern" else 3}[declared.form]
+    total, done, found, rest = path.stat().st_size, 0, 0, b""
+    while True:
+        text = file.read(BLOCK)
+        lines = rest + text
+        cut = len(lines) if not text else lines.rfind(b"\n") + 1
+        lines, rest = lines[:cut].strip(), lines[cut:]
+        if len(rest) > LONGEST_LINE:
+            message = f"{path.name} has a line of more than {LONGEST_LINE} characters; an entry is short."
+            raise InputError(message)
+        if lines:
+            block = np.loadtxt(io.BytesIO(lines), ndmin=2, comments=None)
+            found += len(block)
+            if block.shape[1] != width:
+                message = f"{path.name} has lines of {block.shape[1]} numbers; an entry is a line of {width}."
+                raise InputError(message)
+            if found > declared.entries:
+                message = f"{path.name} has more than the {declared.entries} entries that it declares."
+                raise InputError(message)
+            yield block
+        done += len(text)
+        if on_progress is not None:
+            on_progress(min(done, total), total)
+        if not text:
+            break
+    if found < declared.entries:
+        message = f"{path.name} declares {declared.entries} entries and holds {found}: truncated."
+        raise InputError(message)
+
+
+def _coordinates(blocks: Iterator[NDArray[np.float64]], declared: Declared, name: str) -> Any:
+    import scipy.sparse as sp
+
+    index = np.int32 if max(declared.rows, declared.columns) < 2**31 else np.int64
+    parts: tuple[list[NDArray[Any]], ...] = ([np.zeros(0, index)], [np.zeros(0, index)], [np.zeros(0)])
+    for block in blocks:
+        for column, side in ((0, declared.rows), (1, declared.columns)):
+            numbers = block[:, column]
+            wrong = numbers[~((numbers >= 1) & (numbers <= side) & (numbers == np.floor(numbers)))]
+            if wrong.size:
+                message = f"{name} has an entry at {float(wrong[0]):g}; these are whole numbers in 1..{side}."
+                raise InputError(message)
+            parts[column].append((numbers - 1).astype(index))
+        parts[2].append(np.ones(len(block)) if declared.field == "pattern" else block[:, 2].copy())
+    rows, columns, values = (np.concatenate(part) for part in parts)
+    values = _typed(values, declared, name)
+    if declared.symmetry != "general":
+        off = rows != columns
+        mirrored = -values[off] if declared.symmetry == "skew-symmetric" else values[off]
+        rows, columns = np.concatenate([rows, columns[off]]), np.concatenate([columns, rows[off]])
+        values = np.concatenate([values, mirrored])
+    return sp.coo_array((values, (rows, columns)), shape=(declared.rows, declared.columns))
+
+
+def _dense(blocks: Iterator[NDArray[np.float64]], declared: Declared, name: str) -> NDArray[Any]:
+    numbers = _typed(np.concatenate([np.zeros(0), *(block[:, 0] for block in blocks)]), declared, name)
+    if declared.symmetry == "general":
+        return numbers.reshape((declared.rows, declared.columns), order="F")
+    skew = declared.symmetry == "skew-symmetric"
+    values = np.zeros((declared.rows, declared.columns), dtype=numbers.dtype)
+    columns, rows = np.triu_indices(declared.rows, int(skew))  # the lower triangle, column after column
+    values[rows, columns] = numbers
+    values[columns, rows] = -numbers if skew else numbers
+    return values
+
+
+def _typed(values: NDArray[np.float64], declared: Declared, name: str) -> NDArray[Any]:
+    if "integer" not in declared.field:
+        return values
+    wrong = values[~(values == np.floor(values))]
+    if wrong.size or not np.isfinite(values).all():
+        message = f"{name} is declared to hold integers; it holds {float(wrong[0]) if wrong.size else 'infinity'}."
+        raise InputError(message)
+    if values.size and float(np.abs(values).max()) >= LARGEST_EXACT_INTEGER:
+        message = f"{name} holds the integer {np.abs(values).max():.0f}, beyond 2**53: it has no exact float64 value."
+        raise IntegerOverflowError(message + " Divide by a common factor.")
+    return values.astype(np.int64)

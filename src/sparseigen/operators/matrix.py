@@ -1,0 +1,180 @@
+"""Symmetric matrices given explicitly, dense or sparse, and matrix products that can be interrupted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.checks.arrays import CheckedArray
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+
+Numbers = NDArray[Any]
+
+LARGEST_CALL = 1 << 31
+"""Multiplications of one call, a tenth of a second or so: BLAS looks at no signal before it is done."""
+
+CONVERTED = 1 << 22
+"""Entries converted to float64 at a time."""
+
+
+def parts(count: int, work_each: float) -> list[slice]:
+    """``range(count)`` in as few parts as keep a call within `LARGEST_CALL`.
+
+    Examples
+    --------
+    >>> parts(10, 1.0), parts(10, LARGEST_CALL / 4)
+    ([slice(0, 10, None)], [slice(0, 4, None), slice(4, 8, None), slice(8, 10, None)])
+    """
+    step = max(1, min(count, int(LARGEST_CALL / max(work_each, 1.0))))
+    return [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
+
+
+def multiplied(left: Numbers, right: Numbers) -> Numbers:
+    """``left @ right``, some rows of the left factor at a time."""
+    pieces = parts(len(left), float(left.shape[1]) * right.shape[1])
+    if len(pieces) <= 1:
+        product: Numbers = left @ right
+        return product
+    out = np.empty((len(left), right.shape[1]), dtype=np.result_type(left, right))
+    for piece in pieces:
+        np.matmul(left[piece], right, out=out[piece])
+    return out
+
+
+def summed(left: Numbers, right: Numbers) -> Numbers:
+    """``left.T @ right``, some rows of both at a time."""
+    pieces = parts(len(left), float(left.shape[1]) * right.shape[1])
+    out: Numbers = left[pieces[0]].T @ right[pieces[0]] if pieces else left.T @ right
+    for piece in pieces[1:]:
+        out += left[piece].T @ right[piece]
+    return out
+
+
+def gram(rows: Numbers) -> NDArray[np.float64]:
+    """``rows @ rows.T`` in float64, symmetric to the bit; some columns at a time."""
+    count = float(len(rows))
+    # Numbers that have to be converted are so in blocks: a copy in float64 of all would be twice the data.
+    converted = 0.0 if rows.dtype == np.float64 else LARGEST_CALL * count / CONVERTED
+    pieces = parts(rows.shape[1], max(0.5 * count**2, converted))
+    out = np.zeros((len(rows), len(rows)))
+    for number, piece in enumerate(pieces):
+        block = rows[:, piece].astype(np.float64, copy=False)
+        if number == 0:
+            out = block @ block.T
+        else:
+            out += block @ block.T
+    return out
+
+
+def averaging_errors(matrix: CheckedArray) -> NDArray[np.float64]:
+    """The rounding of (A + A') / 2 where the door had to average: one unit of the largest entry."""
+    errors = np.zeros(matrix.values.shape[0])
+    if matrix.symmetrised:
+        rounding = np.finfo(matrix.values.dtype)
+        errors += float(rounding.eps) * matrix.magnitude + float(rounding.smallest_subnormal)
+    return errors
+
+
+class DenseSymmetric(Operator):
+    """A dense symmetric matrix, kept as the caller gave it: no copy, never written to."""
+
+    def __init__(
+        self,
+        matrix: CheckedArray,
+        *,
+        positive_semidefinite: bool | None = None,
+        entry_errors: NDArray[np.float64] | None = None,
+    ) -> None:
+        self.matrix = matrix.values
+        self.size = self.matrix.shape[0]
+        self.dtype = self.matrix.dtype
+        self.names = matrix.names
+        self.symmetrised = matrix.symmetrised
+        self._magnitude = matrix.magnitude
+        self._entry_errors = averaging_errors(matrix) if entry_errors is None else entry_errors
+        self.positive_semidefinite = positive_semidefinite
+        if positive_semidefinite is None and float(self.diagonal().min()) < 0.0:
+            self.positive_semidefinite = False
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        return np.array(self.matrix.diagonal(), dtype=np.float64)
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """Sum of k rows: the matrix is symmetric, and rows are contiguous."""
+        return kernels.combine_rows(self.matrix, indices, weights.astype(self.dtype, copy=False))
+
+    def columns(self, indices: Indices) -> Matrix:
+        """A[:, indices], read as rows."""
+        selected: Matrix = self.matrix[indices].T
+        return selected
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """A[indices, indices] in float64."""
+        return np.asarray(self.matrix[np.ix_(indices, indices)], dtype=np.float64)
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """A V by one matrix product."""
+        return multiplied(self.matrix, block.astype(self.dtype, copy=False))
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Zero for the caller's own matrix; what was passed on for one that was computed from data."""
+        return self._entry_errors
+
+    def magnitude(self) -> float:
+        """The largest |entry|, known from the check at the door."""
+        return self._magnitude or super().magnitude()
+
+    def describe(self) -> dict[str, object]:
+        """Adds whether rounding-level asymmetry was averaged away."""
+        return super().describe() | {"symmetrised": self.symmetrised}
+
+
+class SparseSymmetric(Operator):
+    """A sparse symmetric matrix in compressed rows; a product costs the non-zeros of k rows."""
+
+    def __init__(self, matrix: CheckedArray) -> None:
+        self.matrix = matrix.values
+        self.size = self.matrix.shape[0]
+        self.dtype = self.matrix.dtype
+        self.names = matrix.names
+        self.symmetrised = matrix.symmetrised
+        self._magnitude = matrix.magnitude
+        self._entry_errors = averaging_errors(matrix)
+        if float(self.diagonal().min()) < 0.0:
+            self.positive_semidefinite = False
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        return np.asarray(self.matrix.diagonal(), dtype=np.float64)
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """Sum of k sparse rows."""
+        matrix = self.matrix
+        weights = weights.astype(self.dtype, copy=False)
+        return kernels.sparse_combine_rows(matrix.indptr, matrix.indices, matrix.data, indices, weights, self.size)
+
+    def columns(self, indices: Indices) -> Matrix:
+        """A[:, indices] as a dense block of k columns."""
+        return np.asarray(self.matrix[indices].toarray().T)
+
+    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+        """A[indices, indices] in float64."""
+        return np.asarray(self.matrix[indices][:, indices].toarray(), dtype=np.float64)
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """A V by one sparse product."""
+        return np.asarray(self.matrix @ block.astype(self.dtype, copy=False))
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Zero, or the rounding of the average of a slightly asymmetric matrix."""
+        return self._entry_errors
+
+    def magnitude(self) -> float:
+        """The largest |entry|, known from the check at the door."""
+        return self._magnitude or super().magnitude()
+
+    def describe(self) -> dict[str, object]:
+        """Adds the number of stored entries and whether asymmetry was averaged away."""
+        return super().describe() | {"nonzeros": int(self.matrix.nnz), "symmetrised": self.symmetrised}

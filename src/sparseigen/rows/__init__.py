@@ -1,0 +1,1 @@
+"""Blocks of rows from files, functions, or the partitions of a cluster."""

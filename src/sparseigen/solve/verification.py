@@ -1,0 +1,146 @@
+"""Checking a result from the matrix alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sparseigen.certificates import certify
+from sparseigen.certificates.rounding import achieved_value
+from sparseigen.checks.arguments import check_candidates, check_positive, check_result
+from sparseigen.operators import Operator, as_operator
+from sparseigen.operators.contract import SparseVector
+from sparseigen.results import SparseEigResult
+from sparseigen.results.certificate import Check, Verification
+from sparseigen.solvers.branch_and_bound import branch_and_bound
+from sparseigen.solvers.interface import Progress, SolverOptions
+
+VALUE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
+"""How far, relative to the sum of magnitudes, a value may be from the recomputed one."""
+PROOF_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
+"""How far an end of the bracket may be from what is proven again. Another operator for the same matrix adds up in
+another order, and the margins of float32 products differ by that much."""
+
+
+def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limit: float = 60.0) -> Verification:
+    """Recompute every claim of a result from the matrix alone.
+
+    Parameters
+    ----------
+    result : SparseEigResult
+        An answer to a question about A.
+    A : array, scipy sparse matrix, DataFrame, or operator
+        The matrix.
+    candidates : optional
+        The candidates that were given to the solve, if any.
+    time_limit : float
+        Seconds that a new exact search may take, should the claimed bound need one.
+
+    Returns
+    -------
+    Verification
+        Its ``checks`` cover the vector (length, unit norm, cardinality, and where they apply the names, the
+        candidates and the signs), the value, the end of the bracket that the vector attains, and the proven end,
+        which is proven again: by the default bounds, then the tight ones, then branch and bound. What the
+        certificate calls optimal must be so by its usual tolerance.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> matrix = se.datasets.load_pitprops().matrix
+    >>> bool(se.verify(se.sparse_eigenvector(matrix, 5), matrix))
+    True
+    """
+    check_result(result, "result")
+    check_positive(time_limit, "time_limit")
+    operator = as_operator(A)
+    allowed = check_candidates(candidates, operator.size, operator.names)
+    checks = list(_vector_checks(result, operator, allowed))
+    if all(check.holds for check in checks):
+        checks += _value_checks(result, operator)
+        checks += _certificate_checks(result, operator, allowed, time_limit)
+    return Verification(tuple(checks))
+
+
+def _vector_checks(result: SparseEigResult, operator: Operator, allowed: Any) -> Iterator[Check]:
+    vector = result.vector
+    fits = vector.shape == (operator.size,) and bool(np.isfinite(vector).all())
+    yield Check("length", fits, f"{vector.shape} for {operator.size} variables")
+    count = int(np.count_nonzero(vector))
+    most = min(result.cardinality, operator.size if allowed is None else len(allowed))
+    yield Check("cardinality", 0 < count <= result.cardinality == most, f"{count} non-zeros, at most {most}")
+    length = float(np.linalg.norm(vector))
+    yield Check("unit norm", abs(length - 1.0) <= 1e-9, f"{length!r}")
+    if result.names is not None and operator.names is not None:
+        other = [
+            i for i, (ours, theirs) in enumerate(zip(result.names, operator.names, strict=False)) if ours != theirs
+        ]
+        same = not other and len(result.names) == len(operator.names)
+        detail = "those of the matrix" if same else f"not those of the matrix; they differ at variables {other[:5]}"
+        yield Check("names", same, detail)
+    if allowed is not None:
+        outside = np.setdiff1d(np.flatnonzero(vector), allowed)
+        yield Check("candidates", not outside.size, f"{outside.size} non-zeros are no candidates")
+    if result.settings.get("nonnegative"):
+        negative = int((vector < 0.0).sum())
+        yield Check("nonnegative", negative == 0, f"{negative} negative loadings")
+
+
+def _value_checks(result: SparseEigResult, operator: Operator) -> Iterator[Check]:
+    support, weights = result.support, result.vector[result.support]
+    block = operator.accurate_columns(support)[support]
+    value = float(weights @ block @ weights)
+    allowed = VALUE_TOLERANCE[str(operator.dtype)] * float(np.abs(weights) @ np.abs(block) @ np.abs(weights))
+    yield Check("value", abs(value - result.value) <= allowed, f"{result.value!r}, recomputed {value!r}")
+
+
+def _certificate_checks(
+    result: SparseEigResult, operator: Operator, allowed: Any, time_limit: float
+) -> Iterator[Check]:
+    certificate = result.certificate
+    if certificate is None:
+        return
+    yield Check("ordered", certificate.lower_bound <= certificate.upper_bound, str(certificate))
+    largest = result.settings.get("which", "largest") == "largest"
+    searched = operator if largest else operator.negated()
+    claimed_low, claimed_high = certificate.lower_bound, certificate.upper_bound
+    if not largest:
+        claimed_low, claimed_high = -claimed_high, -claimed_low
+    vector = SparseVector(result.support, result.vector[result.support])
+    reached = achieved_value(searched, vector)
+    tolerance = PROOF_TOLERANCE[str(operator.dtype)]
+    slack = tolerance * abs(reached)  # the same quotient, summed in another order
+    yield Check("attained end", claimed_low <= reached + slack, f"{claimed_low!r}, reached {reached!r}")
+    if allowed is not None:
+        searched = searched.restricted(allowed)
+        vector = SparseVector(np.searchsorted(allowed, vector.indices), vector.weights)
+    proven, how = _proven_again(searched, result.cardinality, vector, claimed_high, time_limit)
+    holds = proven <= claimed_high + tolerance * abs(claimed_high)
+    yield Check("proven end", holds, f"{claimed_high!r}, proven again {proven!r} by {how}")
+    # What "proven optimal" means: both numbers below decide it, and neither is the caller's to choose.
+    own = certify(searched, result.cardinality, vector, effort="cheap")
+    meant = certificate.tolerance <= own.tolerance and certificate.scale <= 4.0 * own.scale
+    detail = f"gap {certificate.relative_gap:.3g}, tolerance {certificate.tolerance!r}, scale {certificate.scale!r}"
+    yield Check("meaning of optimal", meant or not certificate.optimal, detail)
+
+
+def _proven_again(
+    operator: Operator, cardinality: int, vector: SparseVector, claimed: float, time_limit: float
+) -> tuple[float, str]:
+    best, how = np.inf, "nothing"
+    for effort in ("default", "tight"):
+        found = certify(operator, cardinality, vector, effort=effort)
+        if found.upper_bound < best:
+            best, how = found.upper_bound, found.method
+        if best <= claimed * (1.0 + 1e-12):
+            return best, how
+    reached = achieved_value(operator, vector)
+    gap = max(1e-9, (claimed - reached) / max(abs(reached), np.finfo(float).tiny))
+    extra = {"time_limit": time_limit, "gap": gap}
+    options = SolverOptions(progress=Progress(operator.size), extra=extra)
+    proven = branch_and_bound(operator, cardinality, options).proven
+    if proven is not None and proven.upper_bound < best:
+        best, how = proven.upper_bound, proven.method
+    return best, how

@@ -1,0 +1,175 @@
+"""The exact method: presolve, then branch and bound with proven bounds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.certificates.portfolio import smallest_bound
+from sparseigen.certificates.problem import BoundProblem, Proven
+from sparseigen.certificates.rounding import TINY, UNIT, ZERO, achieved_value, gamma
+from sparseigen.certificates.scaled_rows import FLOOR, row_bound, starting_weights
+from sparseigen.checks.arguments import check_positive, check_tolerance
+from sparseigen.errors import SolveInterrupted
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
+from sparseigen.results import Certificate, StopReason
+from sparseigen.solvers.eigenpairs import recomputed_value
+from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SolverSpec
+from sparseigen.solvers.search_tree import Search
+from sparseigen.solvers.truncated_power import solve_truncated_power
+
+Numbers = NDArray[np.float64]
+
+MOST_ROWS_ABOVE = 512
+"""With more rows above the cutoff than this, a whole-matrix probe from products is not tried."""
+
+
+def surviving(problem: BoundProblem, cutoff: float, passes: int) -> Indices:
+    """The variables that remain after probing from row blocks; used where the matrix is too large to be held.
+
+    The same rule as at the nodes of the search, but only the rows above the cutoff are read again.
+    """
+    everything = np.arange(problem.size, dtype=np.int64)
+    if problem.dense is not None:
+        return everything
+    weights = starting_weights(problem)
+    alive = np.ones(problem.size, dtype=bool)
+    for _ in range(passes):
+        rows, least = _row_values(problem, weights)
+        above = np.flatnonzero(rows > cutoff)
+        if 0 < above.size <= MOST_ROWS_ABOVE:
+            entries = np.vstack([np.abs(block) for _, block in problem.blocks(above)]) * weights
+            loss = (least[above, None] - np.minimum(entries, least[above, None])) / weights[above, None]
+            forced = rows[above, None] - loss + 16.0 * UNIT * np.abs(rows[above, None])
+            alive &= (rows > cutoff) | ~(forced <= cutoff).all(axis=0)
+        elif above.size == 0:
+            alive[:] = False
+        if alive.sum() <= LARGEST_MATERIALISED:
+            break
+        weights = np.maximum(weights * rows / (weights * rows).max(), FLOOR)
+    return everything[alive]
+
+
+def _row_values(problem: BoundProblem, weights: Numbers) -> tuple[Numbers, Numbers]:
+    rows, least = np.empty(problem.size), np.empty(problem.size)
+    for own, block in problem.blocks():
+        sums, least[own] = kernels.top_row_sums(block, own, weights, problem.cardinality - 1)
+        rest, diagonal = sums / weights[own], problem.diagonal[own]
+        rows[own] = diagonal + rest + 2.0 * gamma(problem.cardinality + 8) * (np.abs(diagonal) + rest) + TINY
+    return rows + problem.margin, least
+
+
+TIME_LIMIT, GAP = 60.0, 1e-6
+PRESOLVE_PASSES = 4
+
+
+@dataclass
+class Bracket:
+    """What is known so far; kept current so that an interruption at any moment finds it."""
+
+    operator: Operator
+    cardinality: int
+    vector: SparseVector
+    upper: float = np.inf
+    method: str = "none"
+    scale: float = 0.0
+    finished: bool = False
+    searchable: bool = True
+    nodes: int = 0
+    survivors: int = 0
+    history: list[float] = field(default_factory=list)
+
+    def outcome(self, reason: StopReason) -> SolverOutcome:
+        """The bracket as a solver's answer."""
+        value = recomputed_value(self.operator, self.vector)
+        settings = {"nodes": self.nodes, "presolved_size": self.survivors}
+        proven = Proven(self.upper, self.method, self.scale)
+        history = [*self.history, value]
+        return SolverOutcome(self.vector, value, reason, self.nodes, history, settings, proven)
+
+
+def branch_and_bound(operator: Operator, cardinality: int, options: SolverOptions) -> SolverOutcome:
+    """The best k-sparse vector, with a proof.
+
+    ``options.extra`` may hold ``time_limit`` (seconds) and ``gap`` (relative). On Ctrl-C raises SolveInterrupted whose
+    ``result`` is the outcome with the bracket reached.
+    """
+    began = time.perf_counter()
+    time_limit = check_positive(options.extra.get("time_limit", TIME_LIMIT), "time_limit")
+    gap = check_tolerance(options.extra.get("gap", GAP), "gap")
+    first = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
+    bracket = Bracket(operator, cardinality, SparseVector(first, np.ones(1)), survivors=operator.size)
+    try:
+        reason = _close(bracket, options, began + time_limit, gap)
+    except KeyboardInterrupt:
+        raise SolveInterrupted(bracket.outcome(StopReason.INTERRUPTED)) from None
+    return bracket.outcome(reason)
+
+
+def _close(bracket: Bracket, options: SolverOptions, deadline: float, gap: float) -> StopReason:
+    problem = BoundProblem(bracket.operator, bracket.cardinality, target_gap=0.5 * gap)
+    problem.best = row_bound(problem)
+    bracket.upper, bracket.method, bracket.scale = problem.unscaled(problem.best), "rows", problem.scale
+    _find(bracket, problem, options)
+    problem.vector = bracket.vector
+    problem.achieved = problem.scaled(achieved_value(bracket.operator, bracket.vector))
+    upper, method = smallest_bound(problem, "default")
+    if upper < bracket.upper:
+        bracket.upper, bracket.method = upper, method
+    if problem.closed or time.perf_counter() > deadline:
+        return _reason(bracket, gap)
+    _search(bracket, problem, options, deadline, gap)
+    return _reason(bracket, gap)
+
+
+def _find(bracket: Bracket, problem: BoundProblem, options: SolverOptions) -> None:
+    """The default solver's answer; an interruption leaves the best vector seen."""
+    searched, progress = problem.searchable(), options.progress
+    try:
+        outcome = solve_truncated_power(searched, bracket.cardinality, options)
+    except KeyboardInterrupt:
+        if progress.best is not None and len(progress.best.indices) <= bracket.cardinality:
+            bracket.vector = progress.best
+        raise
+    bracket.vector = outcome.vector
+    if searched is bracket.operator:  # values of a scaled copy would say nothing
+        bracket.history = outcome.history
+
+
+def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, deadline: float, gap: float) -> None:
+    cutoff = problem.achieved + 0.5 * gap * max(abs(problem.achieved), ZERO)
+    alive = surviving(problem, cutoff, PRESOLVE_PASSES)
+    bracket.survivors = len(alive)
+    if len(alive) > LARGEST_MATERIALISED:
+        bracket.searchable = False  # too large to search; the root's bracket stands
+        return
+    if len(alive) < bracket.cardinality:  # nothing better than the cutoff is left
+        bracket.upper, bracket.method = min(bracket.upper, problem.unscaled(cutoff)), "presolve"
+        return
+    search = Search(problem, alive, bracket.vector, gap, options.progress)
+    try:
+        bracket.finished = search.run(deadline)
+    finally:
+        bracket.vector, bracket.nodes = search.incumbent, search.nodes
+        bracket.survivors = search.survivors
+        upper = problem.unscaled(search.upper)
+        if upper < bracket.upper:
+            bracket.upper, bracket.method = upper, "branch and bound"
+
+
+def _reason(bracket: Bracket, gap: float) -> StopReason:
+    lower = achieved_value(bracket.operator, bracket.vector)
+    reached = Certificate(lower, max(lower, bracket.upper), bracket.method, scale=bracket.scale)
+    if reached.optimal and (bracket.finished or reached.relative_gap <= gap):
+        return StopReason.OPTIMAL
+    if reached.relative_gap <= gap:
+        return StopReason.GAP
+    return StopReason.TIME_LIMIT if bracket.searchable else StopReason.COMPLETED
+
+
+EXACT_SOLVER = SolverSpec(branch_and_bound, needs=("accurate_columns", "submatrix"), parameters=("time_limit", "gap"))
+"""The row for the table of solvers."""

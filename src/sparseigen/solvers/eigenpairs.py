@@ -1,0 +1,299 @@
+"""Leading eigenpairs: of small blocks, of a whole operator, and warm started.
+
+The leading eigenpair of a matrix that differs little from one just solved.
+
+Paths and greedy searches solve long rows of k x k problems on supports that differ by a variable or two. Two things
+make that cheap: the block of A is updated by the rows that changed instead of being gathered anew, and the last
+eigenvector starts a short Lanczos process instead of a full decomposition.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.operators.contract import Indices, Operator, SparseVector, Weights
+
+LARGEST_PLAIN_EXPONENT = 400
+LARGEST_DENSE = 512
+LARGEST_DECOMPOSED = 200
+"""Up to this size leading eigenvectors come from a full decomposition."""
+
+
+def lower_end(operator: Operator) -> float:
+    """An estimate of the smallest eigenvalue, a little on the low side."""
+    if operator.size <= LARGEST_DENSE:
+        matrix, exponent = _in_middle(operator.to_dense())
+        values = np.linalg.eigvalsh(matrix)
+        return math.ldexp(float(values[0]) - 1e-12 * float(np.abs(values).max()), exponent)
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    size = operator.size
+    product = LinearOperator((size, size), matvec=lambda v: operator.apply(v.ravel()).astype(float), dtype=float)
+    start = np.sqrt(np.abs(operator.diagonal())) + 1.0 + np.sin(np.arange(size))  # generic and reproducible
+    try:
+        value = float(eigsh(product, k=1, which="SA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
+    except ArpackNoConvergence:  # a longer run is not worth it: the norm of the matrix is a safe shift
+        value = -float(np.linalg.norm(operator.apply(start)) / np.linalg.norm(start)) * 2.0
+    return value - 1e-3 * abs(value)
+
+
+def _in_middle(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """The matrix times 2 ** -exponent, and the exponent: LAPACK does not converge on some matrices beyond 1e146."""
+    exponent = math.frexp(float(np.abs(matrix).max()))[1]
+    if abs(exponent) < LARGEST_PLAIN_EXPONENT:
+        return matrix, 0
+    return np.ldexp(matrix, -exponent), exponent
+
+
+def leading_eigenvector(operator: Operator) -> NDArray[np.float64]:
+    """The eigenvector of the largest eigenvalue."""
+    vector: NDArray[np.float64] = leading_eigenvectors(operator, 1)[:, 0]
+    return vector
+
+
+def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
+    """Eigenvectors of the largest eigenvalues, one a column, largest first.
+
+    LAPACK where the matrix is small, Lanczos from products above.
+    """
+    size = operator.size
+    if size <= LARGEST_DECOMPOSED or count >= size - 1:
+        vectors = np.linalg.eigh(_in_middle(operator.to_dense())[0])[1]
+        return np.ascontiguousarray(vectors[:, ::-1][:, :count])
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    product = LinearOperator((size, size), matvec=lambda v: operator.apply(v.ravel()).astype(float), dtype=float)
+    start = np.sqrt(np.abs(operator.diagonal())) + np.sin(np.arange(size))  # generic and reproducible
+    try:
+        _, vectors = eigsh(product, k=count, which="LA", v0=start, tol=1e-10)
+    except ArpackNoConvergence as error:
+        vectors = error.eigenvectors if error.eigenvectors.shape[1] == count else np.eye(size, count)
+    return np.ascontiguousarray(np.linalg.qr(vectors[:, ::-1])[0])
+
+
+SMALLEST_WARM = 24
+"""Below this size LAPACK is as fast."""
+STEPS, CHECKED = 24, frozenset({5, 7, 9, 12, 15, 18, 21})
+"""Products before the process restarts from its best vector, and after which of them the residual is looked at."""
+PERTURBATION = 1e-5
+"""Length of what is mixed into the start: far above SMALL_RESIDUAL, so that what it holds is noticed."""
+RESTARTS = 8
+"""Restarts before LAPACK takes over."""
+SMALL_RESIDUAL = 1e-7
+"""Relative to the value. The value's own error is the residual squared over the gap: rounding level."""
+
+
+def warm_eigenpair(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float]:
+    """The leading eigenpair of a small symmetric matrix, from a vector already close to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseigen.solvers.eigenpairs import warm_eigenpair
+    >>> matrix = np.diag(np.arange(50.0))
+    >>> round(warm_eigenpair(matrix, np.ones(50))[1], 9)
+    49.0
+    """
+    length = float(np.linalg.norm(start))
+    if len(matrix) < SMALLEST_WARM or not length > 0.0:
+        return leading_eigenpair(np.ascontiguousarray(matrix))
+    # A start inside another eigenspace would never leave it: a little of everything is mixed in.
+    vector = start / length + PERTURBATION * len(start) ** -0.5 * np.cos(np.arange(len(start)))
+    vector /= np.linalg.norm(vector)
+    for _ in range(RESTARTS):
+        vector, value, residual = _lanczos(matrix, vector)
+        if residual <= SMALL_RESIDUAL * abs(value):
+            return vector, value
+    return leading_eigenpair(np.ascontiguousarray(matrix))
+
+
+def _lanczos(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float, float]:
+    """The best vector of a Krylov space, its value and the length of its residual; ends early when that is small."""
+    from scipy.linalg.lapack import dstev  # eigenpairs of a tridiagonal matrix, without a wrapper's checks
+
+    basis = np.empty((STEPS + 1, len(start)))
+    diagonal, beside = np.empty(STEPS), np.empty(STEPS)
+    basis[0] = start
+    for j in range(STEPS):
+        image = matrix @ basis[j]
+        shares = basis[: j + 1] @ image
+        image -= shares @ basis[: j + 1]
+        diagonal[j], beside[j] = shares[j], np.sqrt(image @ image)
+        exhausted = j == STEPS - 1 or beside[j] <= 1e-14 * abs(diagonal[0])
+        if exhausted or j + 1 in CHECKED:
+            values, vectors, _ = dstev(diagonal[: j + 1], beside[: max(j, 1)])
+            residual = float(beside[j] * abs(vectors[-1, -1]))
+            if exhausted or residual <= SMALL_RESIDUAL * abs(values[-1]):
+                break
+        basis[j + 1] = image / beside[j]
+    vector: Weights = vectors[:, -1] @ basis[: j + 1]
+    return vector / np.sqrt(vector @ vector), float(values[-1]), residual
+
+
+class SupportBlock:
+    """A on a support that changes by a few variables at a time.
+
+    The block lives in one buffer in the order in which variables came; a variable that leaves is replaced by the
+    last one. A move costs one row of A for each variable that enters.
+    """
+
+    def __init__(self, operator: Operator, capacity: int) -> None:
+        self.operator = operator
+        self.diagonal = operator.diagonal()
+        self.size = 0
+        self._order = np.zeros(capacity, dtype=np.int64)
+        self._buffer = np.zeros((capacity, capacity))
+        self._place = np.full(operator.size, -1, dtype=np.int64)
+
+    @property
+    def order(self) -> Indices:
+        """The variables in the order of the block's rows and columns."""
+        return self._order[: self.size]
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """The block itself."""
+        return self._buffer[: self.size, : self.size]
+
+    def move_to(self, indices: Indices) -> None:
+        """Make the block that of another support."""
+        wanted = np.zeros(self.operator.size, dtype=bool)
+        wanted[indices] = True
+        for variable in self.order[~wanted[self.order]]:
+            self._remove(int(variable))
+        entering = indices[self._place[indices] < 0]
+        if entering.size:
+            if self.operator.transfers_cost:  # only what the block needs: the entering variables' rows within it
+                known = np.concatenate([self.order, entering])
+                columns = self.operator.cross(known, entering)
+                places = np.arange(len(known))
+            else:
+                columns = np.asarray(self.operator.columns(entering), dtype=np.float64)
+                places = np.concatenate([self.order, entering])
+            for variable, column in zip(entering, columns.T, strict=True):
+                self._add(int(variable), column[places[: self.size]])
+
+    def _add(self, variable: int, row: NDArray[np.float64]) -> None:
+        size = self.size
+        self._buffer[size, :size] = row
+        self._buffer[:size, size] = row
+        self._buffer[size, size] = self.diagonal[variable]
+        self._place[variable], self._order[size] = size, variable
+        self.size = size + 1
+
+    def _remove(self, variable: int) -> None:
+        place, last = int(self._place[variable]), self.size - 1
+        moved = int(self._order[last])
+        if place != last:
+            self._buffer[place, :last] = self._buffer[last, :last]
+            self._buffer[:last, place] = self._buffer[:last, last]
+            self._buffer[place, place] = self.diagonal[moved]
+            self._order[place], self._place[moved] = moved, place
+        self._place[variable] = -1
+        self.size = last
+
+
+LARGEST_DIRECT = 128
+"""Above this many variables the k x k problem is solved by Lanczos from the start's weights, to a residual of 1e-7."""
+LARGEST_DENSE_PROBLEM = 1024
+"""Up to this many variables the k x k eigenproblem is solved by LAPACK, above by Lanczos from products."""
+
+
+def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[Weights, float]:
+    """The leading eigenvector and eigenvalue of a small symmetric matrix."""
+    size = len(matrix)
+    if size <= 96:
+        values, vectors = np.linalg.eigh(matrix)
+        return vectors[:, -1], float(values[-1])
+    from scipy.linalg import eigh
+
+    values, vectors = eigh(matrix, subset_by_index=[size - 1, size - 1], check_finite=False)
+    return vectors[:, 0], float(values[0])
+
+
+def best_on_support(
+    operator: Operator, start: SparseVector, *, nonnegative: bool = False
+) -> tuple[SparseVector, float]:
+    """x(F) of the paper: the unit vector of largest value with support in F, and its value.
+
+    With ``nonnegative`` the result is a local optimum reached from ``start`` (the exact problem is itself hard),
+    unless the leading eigenvector has one sign, in which case it is exact.
+    """
+    indices = start.indices
+    if len(indices) > LARGEST_DENSE_PROBLEM:
+        return _lanczos_on_support(operator, start, nonnegative)
+    matrix = operator.submatrix(indices)
+    if len(indices) > LARGEST_DIRECT and not nonnegative:
+        weights, value = warm_eigenpair(matrix, start.weights)
+        return SparseVector(indices, weights), value
+    weights, value = leading_eigenpair(matrix)
+    if nonnegative:
+        weights, value = _nonnegative(matrix, weights, start.weights)
+    return SparseVector(indices, weights), value
+
+
+def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bool) -> tuple[SparseVector, float]:
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    indices, size = start.indices, len(start.indices)
+    if nonnegative:  # projected power iterations keep the start's value or better
+        return start, value_on_support(operator, start)
+    if operator.transfers_cost:  # only the support's own rows are needed: k numbers come back instead of p
+        within = operator.restricted(indices)
+        product = LinearOperator((size, size), matvec=lambda v: within.apply(v.ravel()).astype(float), dtype=float)
+    else:
+        product = LinearOperator(
+            (size, size),
+            matvec=lambda v: operator.apply_support(indices, v.ravel())[indices].astype(float),
+            dtype=float,
+        )
+    v0 = start.weights if start.weights.any() else np.ones(size)
+    try:
+        _, vectors = eigsh(product, k=1, which="LA", v0=v0, tol=1e-10, maxiter=300)
+    except ArpackNoConvergence as error:
+        vectors = error.eigenvectors if error.eigenvectors.size else start.weights[:, None]
+    best = SparseVector(indices, vectors[:, 0] / np.linalg.norm(vectors[:, 0]))
+    return best, value_on_support(operator, best)
+
+
+def value_on_support(operator: Operator, vector: SparseVector) -> float:
+    """X'Ax in float64."""
+    product = operator.apply_support(vector.indices, vector.weights)[vector.indices]
+    return float(vector.weights @ product.astype(np.float64))
+
+
+def recomputed_value(operator: Operator, vector: SparseVector) -> float:
+    """X'Ax from the k x k block where it is small, from a product otherwise."""
+    if len(vector.indices) <= LARGEST_DENSE_PROBLEM:
+        return float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
+    return value_on_support(operator, vector)
+
+
+def _nonnegative(matrix: NDArray[np.float64], leading: Weights, start: Weights) -> tuple[Weights, float]:
+    """The best of projected power iterations from the start and from the leading eigenvector's positive part."""
+    if leading.sum() < 0.0:
+        leading = -leading
+    shift = max(0.0, -float(np.linalg.eigvalsh(matrix)[0]))
+    best, best_value = np.maximum(start, 0.0), -np.inf
+    for vector in (np.maximum(start, 0.0), np.maximum(leading, 0.0)):
+        norm = np.linalg.norm(vector)
+        if norm == 0.0:
+            continue
+        vector = vector / norm
+        value = float(vector @ matrix @ vector)
+        for _ in range(500):
+            product = np.maximum(matrix @ vector + shift * vector, 0.0)
+            norm = np.linalg.norm(product)
+            if norm == 0.0:
+                break
+            candidate = product / norm
+            improved = float(candidate @ matrix @ candidate)
+            if improved <= value + 1e-14 * abs(value):
+                break
+            vector, value = candidate, improved
+        if value > best_value:
+            best, best_value = vector, value
+    return best, best_value
