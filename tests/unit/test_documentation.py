@@ -131,7 +131,7 @@ def test_every_start_page_shows_code_that_runs(reader: str) -> None:
 
 def test_method_page_names_every_method() -> None:
     from sparseigen.graphs.methods import METHODS
-    from sparseigen.solve import SOLVERS
+    from sparseigen.solvers import SOLVERS
 
     page = (DOCS / "methods.md").read_text()
     missing = [name for name in (*SOLVERS, *METHODS) if f"| `{name}` |" not in page]

@@ -366,7 +366,7 @@ def _edges(path: Path, layout: EdgeLayout) -> Iterator[tuple[int, list[str]]]:
     with _open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
         for number, line in enumerate(iter(lambda: file.readline(LONGEST_EDGE_LINE), ""), 1):
             if len(line) == LONGEST_EDGE_LINE:
-                message = f"{path}, line {number} is longer than {LONGEST_LINE} characters; an edge has few."
+                message = f"{path}, line {number} is longer than {LONGEST_EDGE_LINE} characters; an edge has few."
                 raise GraphFileError(message)
             if not line.strip() or line.lstrip()[0] in "#%":
                 continue
