@@ -15,7 +15,7 @@ N_VERTICES = 1_000_000
 N_ARCS = 20_000_000
 PARTS = 16
 SIZES = (50, 200, 1000)
-HOME_ARCS = 12_000_000
+LARGEST_CORE = 12_000_000
 
 
 def make_edges(folder: Path, n_vertices: int, n_arcs: int) -> None:
@@ -45,7 +45,7 @@ def in_memory(folder: Path) -> se.DensityCurve:
     return se.density_curve(parquet.read_table(folder), SIZES)
 
 
-def show_graph(n_vertices: int = N_VERTICES, n_arcs: int = N_ARCS, home_arcs: int = HOME_ARCS) -> None:
+def show_graph(n_vertices: int = N_VERTICES, n_arcs: int = N_ARCS, largest_core: int = LARGEST_CORE) -> None:
     with scratch() as folder:
         make_edges(folder, n_vertices, n_arcs)
         stored = sum(file.stat().st_size for file in folder.iterdir())
@@ -55,7 +55,7 @@ def show_graph(n_vertices: int = N_VERTICES, n_arcs: int = N_ARCS, home_arcs: in
         print(f"in memory: {time.perf_counter() - began:.1f} s with reading")
         with two_workers() as client:
             began = time.perf_counter()
-            graph = se.read_graph(str(folder / "*.parquet"), client=client, home_arcs=home_arcs)
+            graph = se.read_graph(str(folder / "*.parquet"), client=client, largest_core=largest_core)
             count = graph.n_vertices
             read = time.perf_counter() - began
             found = se.density_curve(graph, SIZES)
@@ -63,7 +63,7 @@ def show_graph(n_vertices: int = N_VERTICES, n_arcs: int = N_ARCS, home_arcs: in
         settings = found[0].settings
         print(
             f"two workers: {total:.1f} s ({read:.1f} s to read and exchange {count} vertices' rows); "
-            f"{settings['peeling_rounds']} rounds of peeling, {settings['vertices_at_home']} vertices came home"
+            f"{settings['peeling_rounds']} rounds of peeling, {settings['core_vertices']} vertices came home"
         )
         print(f"{'k':>6} {'density':>12} {'bound':>12} {'same nodes':>11} {'same bound':>11}")
         for one, other in zip(found, expected, strict=True):

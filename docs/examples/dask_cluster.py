@@ -46,10 +46,10 @@ def show(client: Client) -> None:
     print(se.sparse_eigenvector(operator, 12))
     print(operator.describe())
     with tempfile.TemporaryDirectory() as folder:
-        graph = se.read_graph(write_edges(Path(folder)), client=client, home_arcs=1_000_000)
+        graph = se.read_graph(write_edges(Path(folder)), client=client, largest_core=1_000_000)
         result = se.densest_k_subgraph(graph, 30)
         print(result)
-        print(f"{result.settings['vertices_at_home']} of {graph.n_vertices} vertices came home")
+        print(f"{result.settings['core_vertices']} of {graph.n_vertices} vertices came home")
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ def test_equals_the_answer_in_memory(client, write_edges, small_parts, weighted,
     edges = power_law_edges(1, 1500, 9000, weighted)
     ks = [3, 8, 10]
     expected = se.density_curve(graph_from_edges(*edges), ks)
-    graph = se.read_graph(write_edges(edges), client=client, shards=shards, home_arcs=4000)
+    graph = se.read_graph(write_edges(edges), client=client, shards=shards, largest_core=4000)
     found = se.density_curve(graph, ks)
-    assert 40 <= found[0].settings["vertices_at_home"] < 1000
+    assert 40 <= found[0].settings["core_vertices"] < 1000
     assert found[0].settings["peeling_rounds"] >= 1
     for one, other in zip(found, expected, strict=True):
         same(one, other)
@@ -89,14 +89,14 @@ def test_options_in_both_directions(client, write_edges, small_parts, options):
     first = power_law_edges(2, 800, 5000)
     edges = [np.concatenate([first[0], first[1][:700]]), np.concatenate([first[1], first[0][:700]])]
     expected = se.densest_k_subgraph(graph_from_edges(*edges), 8, **options)
-    graph = se.read_graph(write_edges(edges), client=client, home_arcs=3000)
+    graph = se.read_graph(write_edges(edges), client=client, largest_core=3000)
     same(se.densest_k_subgraph(graph, 8, **options), expected)
 
 
 def test_constraints_and_disjoint_sets(client, write_edges, small_parts):
     edges = power_law_edges(3, 900, 6000)
     whole = graph_from_edges(*edges)
-    graph = se.read_graph(write_edges(edges), client=client, home_arcs=3000)
+    graph = se.read_graph(write_edges(edges), client=client, largest_core=3000)
     lonely = whole.label(int(np.argmin(np.diff(whole.matrix.indptr))))
     for options in ({"must_include": [lonely]}, {"candidates": np.unique(edges[0])[::2].tolist()}):
         found, expected = (se.densest_k_subgraph(g, 6, **options) for g in (graph, whole))
@@ -112,7 +112,7 @@ def test_labels_far_apart_and_holes(client, write_edges, small_parts):
     for spread in (lambda v: 3 * v, lambda v: v * 10**9 - 5):
         moved = [spread(edges[0]), spread(edges[1])]
         expected = se.densest_k_subgraph(graph_from_edges(*moved), 6)
-        graph = se.read_graph(write_edges(moved), client=client, shards=3, home_arcs=3000)
+        graph = se.read_graph(write_edges(moved), client=client, shards=3, largest_core=3000)
         same(se.densest_k_subgraph(graph, 6), expected)
 
 
@@ -130,7 +130,7 @@ def test_sources_without_a_client(write_edges, small_parts):
     ]
     with dask.config.set(scheduler="synchronous"):
         for source in sources:
-            same(se.densest_k_subgraph(se.read_graph(source, home_arcs=3000), 6), expected)
+            same(se.densest_k_subgraph(se.read_graph(source, largest_core=3000), 6), expected)
         same(se.densest_k_subgraph(sources[0], 6), expected)
 
 
@@ -164,12 +164,12 @@ def reductions_checked(seed, write_edges):
     for k in range(2 + seed % 2, len(used), 2):
         best = brute_force_weight(symmetric, k)
         for share in (0.4, 0.8):
-            graph = se.read_graph(pattern, home_arcs=int(share * np.count_nonzero(symmetric)), shards=2)
+            graph = se.read_graph(pattern, largest_core=int(share * np.count_nonzero(symmetric)), shards=2)
             try:
                 result = se.densest_k_subgraph(graph, k, self_loops="keep")
             except GraphTooLargeError:
                 continue
-            reduced += result.settings["vertices_at_home"] < len(used)
+            reduced += result.settings["core_vertices"] < len(used)
             assert result.weight <= best
             assert result.certificate.upper_bound * k >= best
             assert not result.certificate.optimal or result.weight == best
@@ -181,7 +181,7 @@ def test_long_chains_are_finished_at_home(client, write_edges, small_parts):
     clique = np.array(list(combinations(range(60), 2))).T
     path = np.array([np.arange(60, 3000), np.arange(61, 3001)])
     edges = [np.concatenate([clique[i], path[i], [0] if i == 0 else [60]]) for i in range(2)]
-    graph = se.read_graph(write_edges(edges), client=client, home_arcs=9000)
+    graph = se.read_graph(write_edges(edges), client=client, largest_core=9000)
     result = se.densest_k_subgraph(graph, 10)
     same(result, se.densest_k_subgraph(graph_from_edges(*edges), 10))
     assert result.settings["peeling_rounds"] < 50
@@ -189,8 +189,10 @@ def test_long_chains_are_finished_at_home(client, write_edges, small_parts):
 
 def test_no_core_small_enough(client, write_edges, small_parts):
     ring = [np.arange(500), (np.arange(500) + 1) % 500]
-    graph = se.read_graph(write_edges(ring), client=client, home_arcs=300)
-    with pytest.raises(GraphTooLargeError, match=r"holds 40 vertices has 500 vertices and 1000 entries.*home_arcs=300"):
+    graph = se.read_graph(write_edges(ring), client=client, largest_core=300)
+    with pytest.raises(
+        GraphTooLargeError, match=r"holds 40 vertices has 500 vertices and 1000 entries.*largest_core=300"
+    ):
         se.densest_k_subgraph(graph, 5)
 
 

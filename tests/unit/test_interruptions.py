@@ -97,9 +97,9 @@ def test_disjoint_sets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_set_during_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.graphs import densest
+    from sparseigen.graphs import task
 
-    monkeypatch.setattr(densest, "UpperBounds", Interrupting(None, 0))
+    monkeypatch.setattr(task, "UpperBounds", Interrupting(None, 0))
     with pytest.raises(SolveInterrupted) as stop:
         se.densest_k_subgraph(nx.karate_club_graph(), 4)
     assert isinstance(stop.value.result, DenseSubgraphResult)

@@ -158,14 +158,14 @@ def test_the_command_shows_the_best_set_so_far(tmp_path: Path) -> None:
     code = """
 import os, signal, sys, threading
 from sparseigen.graphs import search
-powered, seen = search.Searcher._powered, []
+run_power, seen = search.Searcher._run_power, []
 def watched(self, *given):
-    found = powered(self, *given)
+    found = run_power(self, *given)
     seen.append(1)
     if len(seen) == 3:
         threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
     return found
-search.Searcher._powered = watched
+search.Searcher._run_power = watched
 sys.argv = ["sparseigen", "dks", sys.argv[1], "-k", "40", "--json"]
 from sparseigen.cli.commands import run
 run()

@@ -11,14 +11,14 @@ import numpy as np
 from sparseigen.errors import GraphTooLargeError, NodeError, PartitionError, ShapeError
 from sparseigen.graphs import shards as on_shard
 from sparseigen.graphs.model import TREATMENTS, IntegerGraph, WeightUnit, joined_facts, unit_of
-from sparseigen.graphs.shards import Shard, Summary
+from sparseigen.graphs.shards import RowShard, Summary
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.operators.contract import computed_once
 from sparseigen.rows.cluster import Cluster
 from sparseigen.rows.partitions import EdgePartition, load_partition
 
-HOME_ARCS = 20_000_000
+LARGEST_CORE = 20_000_000
 """Entries of the symmetric graph that may come home unless the caller says otherwise: about 0.3 GB there."""
 
 
@@ -36,9 +36,9 @@ class ClusterGraph:
         *,
         columns: Sequence[str] | None = None,
         n_shards: int | None = None,
-        home_arcs: int = HOME_ARCS,
+        largest_core: int = LARGEST_CORE,
     ) -> None:
-        self.partitions, self.cluster, self.columns, self.home_arcs = partitions, cluster, columns, home_arcs
+        self.partitions, self.cluster, self.columns, self.largest_core = partitions, cluster, columns, largest_core
         self.n_shards = cluster.n_threads if n_shards is None else n_shards
 
     def __repr__(self) -> str:
@@ -198,7 +198,7 @@ class Survivors:
 
 
 @dataclass(frozen=True)
-class HomeGraph:
+class CoreGraph:
     """The core that was brought home."""
 
     vertices: Integers
@@ -216,23 +216,25 @@ class CoreReduction:
     them at home.
     """
 
-    def __init__(self, cluster: Cluster, space: int, wanted: int, kept: Integers, count: int, home_arcs: int) -> None:
+    def __init__(
+        self, cluster: Cluster, space: int, wanted: int, kept: Integers, count: int, largest_core: int
+    ) -> None:
         self.cluster, self.space, self.wanted = cluster, space, wanted
-        self.kept, self.count, self.home_arcs = kept, count, home_arcs
+        self.kept, self.count, self.largest_core = kept, count, largest_core
 
     def start(self, shards: list[Any]) -> Survivors:
         """The whole graph."""
         return Survivors(shards, self._sizes(shards), np.zeros(0, dtype=np.int64))
 
-    def reduce(self, whole: Survivors) -> HomeGraph:
+    def reduce(self, whole: Survivors) -> CoreGraph:
         """The core at home; raises where none is small enough."""
         accepted, low, failing = whole, 0, None
-        while accepted.entries > self.home_arcs:
+        while accepted.entries > self.largest_core:
             threshold = max(low + 1, accepted.mean_share) if failing is None else (low + failing + 1) // 2
             if failing is not None and threshold >= failing:
                 raise GraphTooLargeError(self._too_large(accepted))
             tried = self._peel(accepted, threshold)
-            if tried is not None and tried.entries <= self.home_arcs:
+            if tried is not None and tried.entries <= self.largest_core:
                 home = self._bring(tried)
                 if self._core_size(home, threshold) >= self.wanted:
                     return home
@@ -261,15 +263,15 @@ class CoreReduction:
             state = Survivors(shards, sizes, loads, state.rounds + 1)
             if state.vertices - len(self.kept) < self.wanted:
                 return None
-            if state.entries <= self.home_arcs or sum(number for number, _ in gone) == 0:
+            if state.entries <= self.largest_core or sum(number for number, _ in gone) == 0:
                 return state
 
     def _sizes(self, shards: list[Any]) -> list[Summary]:
         return self.cluster.gather([self.cluster.task("size", on_shard.summary, one) for one in shards])
 
-    def _bring(self, state: Survivors) -> HomeGraph:
+    def _bring(self, state: Survivors) -> CoreGraph:
         """The surviving rows as one graph, its vertices numbered from 0 in their old order."""
-        parts: list[Shard] = self.cluster.gather(state.shards)
+        parts: list[RowShard] = self.cluster.gather(state.shards)
         vertices = np.concatenate([part.vertices for part in parts])
         order = np.argsort(vertices)
         counts = np.concatenate([np.diff(part.starts) for part in parts])
@@ -284,9 +286,9 @@ class CoreReduction:
         rows = Rows(starts, numbers, np.zeros(0, dtype=np.int32) if weights is None else weights)
         loops = np.concatenate([part.loops for part in parts])[order]
         degrees = np.concatenate([part.degrees for part in parts])[order]
-        return HomeGraph(vertices[order], IntegerGraph(rows, loops, 1.0, True), degrees, state.loads, state.rounds)
+        return CoreGraph(vertices[order], IntegerGraph(rows, loops, 1.0, True), degrees, state.loads, state.rounds)
 
-    def _core_size(self, home: HomeGraph, threshold: int) -> int:
+    def _core_size(self, home: CoreGraph, threshold: int) -> int:
         graph = home.graph
         _, at_removal = graph_kernels.peel(graph.rows, graph.loops, graph.no_flags())
         return int(np.count_nonzero(np.maximum.accumulate(at_removal) >= threshold))
@@ -294,6 +296,6 @@ class CoreReduction:
     def _too_large(self, accepted: Survivors) -> str:
         return (
             f"the smallest core that holds {self.wanted} vertices has {accepted.vertices} vertices and "
-            f"{accepted.entries} entries, more than home_arcs={self.home_arcs}. Read the graph with a larger home_arcs "
+            f"{accepted.entries} entries, more than largest_core={self.largest_core}. Read the graph with a larger largest_core "
             "(about 16 bytes each at home), or ask for a smaller k."
         )

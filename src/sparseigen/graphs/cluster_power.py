@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparseigen.graphs import shards as on_shard
-from sparseigen.graphs.shards import Shard
+from sparseigen.graphs.shards import RowShard
 from sparseigen.graphs.vertex_sets import LARGEST_SHIFT
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import StopReason
@@ -47,7 +47,7 @@ def best_of(parts: list[Scored], count: int) -> Integers:
     return np.sort(vertices[order])
 
 
-def shard_products(shard: Shard, sets: list[Integers], space: int) -> list[Integers]:
+def shard_products(shard: RowShard, sets: list[Integers], space: int) -> list[Integers]:
     """For every set the weight of each vertex of the shard to it."""
     products = []
     for chosen in sets:
@@ -59,7 +59,7 @@ def shard_products(shard: Shard, sets: list[Integers], space: int) -> list[Integ
 
 
 def shard_best(
-    shard: Shard, products: list[Integers], sets: list[Integers], shifts: list[int], fixed: Integers
+    shard: RowShard, products: list[Integers], sets: list[Integers], shifts: list[int], fixed: Integers
 ) -> list[Scored]:
     """For every set the shard's best vertices of largest ``2 product + member (2 loop + shift)``, as many as it has."""
     found = []
@@ -69,7 +69,7 @@ def shard_best(
     return found
 
 
-def shard_largest_degrees(shard: Shard, fixed: Integers, count: int) -> Scored:
+def shard_largest_degrees(shard: RowShard, fixed: Integers, count: int) -> Scored:
     """The shard's vertices of largest degree."""
     return _top(shard.vertices, shard.degrees, fixed, count)
 
@@ -86,7 +86,7 @@ def _top(vertices: Integers, scores: Integers, fixed: Integers, count: int) -> S
     return Scored(vertices[order], scores[order])
 
 
-def shard_weights(shard: Shard, sets: list[Integers]) -> list[int]:
+def shard_weights(shard: RowShard, sets: list[Integers]) -> list[int]:
     """For every set the shard's part of pi'W pi: reads the rows of its members only."""
     found = []
     for chosen in sets:

@@ -20,7 +20,7 @@ from sparseigen.checks.graphs import Graph, as_path, check_vertex_numbers, graph
 from sparseigen.checks.memory import check_fits
 from sparseigen.config import require
 from sparseigen.errors import GraphFileError, OptionError, one_of
-from sparseigen.graphs.cluster_graph import HOME_ARCS, ClusterGraph
+from sparseigen.graphs.cluster_graph import LARGEST_CORE, ClusterGraph
 from sparseigen.io.columns import damaged
 from sparseigen.io.matrix_market import read_matrix
 from sparseigen.io.npy import read_archive
@@ -45,7 +45,7 @@ def read_graph(
     client: Any = None,
     columns: Sequence[str] | None = None,
     shards: int | None = None,
-    home_arcs: int = HOME_ARCS,
+    largest_core: int = LARGEST_CORE,
 ) -> Graph | ClusterGraph:
     r"""Read a graph from a file, direction kept; the format follows from the name.
 
@@ -74,7 +74,7 @@ def read_graph(
         The columns of the partitions that hold the ends of an edge and its weight; found by name if not given.
     shards : int, optional
         Parts the graph is kept in on the cluster; by default one for each thread of the workers.
-    home_arcs : int
+    largest_core : int
         The most entries (twice the edges) of a core that may come home, about 16 bytes each there.
 
     Returns
@@ -108,7 +108,7 @@ def read_graph(
             Cluster(client),
             columns=columns,
             n_shards=None if shards is None else check_count(shards, "shards"),
-            home_arcs=check_count(home_arcs, "home_arcs"),
+            largest_core=check_count(largest_core, "largest_core"),
         )
     given = [name for name, value in (("columns", columns), ("shards", shards)) if value is not None]
     if given:

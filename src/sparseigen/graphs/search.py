@@ -24,6 +24,9 @@ SMALL = 64
 POLISHED = 4
 """Exchanges are tried on this many of the best distinct sets."""
 
+WORTH_POLISHING = 0.98
+"""A set that a neighbour on a curve leads to is polished where it has more than this much of the best weight."""
+
 
 @dataclass(frozen=True)
 class PolishSpec:
@@ -64,27 +67,23 @@ class Searcher:
         self.seed = int(rng.integers(1 << 62))
         required = np.flatnonzero(fixed)
         self.part = np.union1d(facts.part, required).astype(np.int64)
-        whole = len(self.part) == facts.graph.size
-        self.graph = facts.graph if whole else self._part_graph(len(required) > 0)
+        self.graph = self._part_graph()
         self.part_fixed = fixed[self.part]
         self._orders: dict[str, dict[str, Integers]] = {}
         self._under_way: list[Candidate] = []
 
-    def _part_graph(self, has_fixed: bool) -> IntegerGraph:
-        if has_fixed and len(self.part) != len(self.facts.part):
-            return self.facts.graph.induced(self.part)
-        return self.facts.part_graph
+    def _part_graph(self) -> IntegerGraph:
+        """The subgraph on `part`."""
+        if len(self.part) == self.facts.graph.size:
+            return self.facts.graph
+        same = len(self.part) == len(self.facts.part)
+        return self.facts.part_graph if same else self.facts.graph.induced(self.part)
 
-    def search(self, count: int, neighbours: list[Integers]) -> Candidate:
-        """The best set of k vertices found, in the numbers of the whole graph.
-
-        ``neighbours`` are sets found for other k, in the numbers of the searched part.
-        """
+    def search(self, count: int) -> Candidate:
+        """The best set of k vertices found, in the numbers of the searched part."""
         candidates = self._under_way = []
         for label, start in self._starts(count):
-            candidates.append(self._powered(label, start, count))
-        for near in neighbours:
-            candidates.append(self._powered("neighbour", self.resized(near, count), count))
+            candidates.append(self._run_power(label, start, count))
         return self.finish(candidates, count)
 
     def best_under_way(self, count: int) -> Candidate | None:
@@ -92,63 +91,64 @@ class Searcher:
 
         Sets that were being changed are looked at anew: their products and values may be those of halfway.
         """
-        whole = [one for one in self._under_way if int(one.chosen.members.sum()) == count]
-        for one in whole:
-            one.chosen = VertexSet.of(self.graph, np.flatnonzero(one.chosen.members))
-        return max(whole, key=lambda one: one.chosen.value, default=None)
+        whole = [candidate for candidate in self._under_way if int(candidate.chosen.members.sum()) == count]
+        for candidate in whole:
+            candidate.chosen = VertexSet.of(self.graph, np.flatnonzero(candidate.chosen.members))
+        return max(whole, key=lambda candidate: candidate.chosen.value, default=None)
 
-    def improve(self, best: Candidate, count: int, neighbours: list[Integers]) -> Candidate:
-        """The better of a set found before and what its neighbours on a curve lead to."""
-        tried = [self._powered("neighbour", self.resized(near, count), count) for near in neighbours]
-        tried = [one for one in tried if one.chosen.value > 0.98 * best.chosen.value]
-        found = self.finish(tried, count) if tried else best
-        return found if found.chosen.value > best.chosen.value else best
+    def improve(self, best: Candidate, count: int, neighbour: Integers) -> Candidate:
+        """The better of a set found before and what its neighbour on a curve, a set of another size, leads to."""
+        tried = self._run_power("neighbour", self._resize(neighbour, count), count)
+        if tried.chosen.value <= WORTH_POLISHING * best.chosen.value:
+            return best
+        polished = self.finish([tried], count)
+        return polished if polished.chosen.value > best.chosen.value else best
 
     def finish(self, candidates: list[Candidate], count: int) -> Candidate:
         """Exchanges on the best distinct sets; the best of all."""
-        candidates.sort(key=lambda one: -one.chosen.value)
+        candidates.sort(key=lambda candidate: -candidate.chosen.value)
         if self.polish is None:
             return candidates[0]
         distinct: dict[bytes, Candidate] = {}
-        for one in candidates:
-            distinct.setdefault(one.chosen.members.tobytes(), one)
+        for candidate in candidates:
+            distinct.setdefault(candidate.chosen.members.tobytes(), candidate)
         leading = list(distinct.values())[:POLISHED]
-        for one in leading:
-            self._exchange(one, self.polish, count)
-        best = max(leading, key=lambda one: one.chosen.value)
+        for candidate in leading:
+            self._exchange(candidate, self.polish, count)
+        best = max(leading, key=lambda candidate: candidate.chosen.value)
         if self.polish.patience == 0:
             self._exchange(best, SHAKE, count)
         return best
 
-    def _exchange(self, one: Candidate, spec: PolishSpec, count: int) -> None:
+    def _exchange(self, candidate: Candidate, spec: PolishSpec, count: int) -> None:
         """Exchanges and power steps in turn while they gain."""
+        chosen = candidate.chosen
         while True:
-            before = one.chosen.value
-            one.exchanges += one.chosen.polish(
+            before = chosen.value
+            candidate.exchanges += chosen.polish(
                 self.part_fixed, patience=spec.patience, max_steps=spec.max_steps, width=spec.width, seed=self.seed
             )
-            if one.chosen.value == before:
+            if chosen.value == before:
                 return
-            one.history.append(one.chosen.value)
-            if truncated_power(one.chosen, count, self.part_fixed).history[-1] == one.history[-1]:
+            candidate.history.append(chosen.value)
+            if truncated_power(chosen, count, self.part_fixed).history[-1] == candidate.history[-1]:
                 return
 
-    def _powered(self, label: str, start: Integers, count: int) -> Candidate:
+    def _run_power(self, label: str, start: Integers, count: int) -> Candidate:
         chosen = VertexSet.of(self.graph, start)
         run = truncated_power(chosen, count, self.part_fixed)
         return Candidate(label, chosen, run.stop_reason, run.n_iterations, run.history)
 
-    def resized(self, vertices: Integers, count: int) -> Integers:
-        """A set of another size brought to k vertices, within the searched part."""
-        return resized(self.graph, self.part_fixed, vertices, count)
+    def _resize(self, vertices: Integers, count: int) -> Integers:
+        return resize_set(self.graph, self.part_fixed, vertices, count)
 
-    def adopted(self, one: Candidate) -> Candidate:
+    def adopt(self, outer: Candidate) -> Candidate:
         """A set of the whole graph as one of the searched part; vertices outside are replaced by the strongest."""
-        position = np.searchsorted(self.part, one.chosen.vertices)
-        position = np.minimum(position, len(self.part) - 1)
-        within = position[self.part[position] == one.chosen.vertices].astype(np.int64)
-        chosen = VertexSet.of(self.graph, self.resized(within, int(one.chosen.members.sum())))
-        return Candidate(one.label, chosen, one.stop_reason, one.n_iterations, list(one.history))
+        vertices = outer.chosen.vertices
+        position = np.minimum(np.searchsorted(self.part, vertices), len(self.part) - 1)
+        within = position[self.part[position] == vertices].astype(np.int64)
+        chosen = VertexSet.of(self.graph, self._resize(within, int(outer.chosen.members.sum())))
+        return Candidate(outer.label, chosen, outer.stop_reason, outer.n_iterations, list(outer.history))
 
     def _starts(self, count: int) -> Iterator[tuple[str, Integers]]:
         """The starts one by one, the cheapest first: a search that is interrupted early has something to show."""
@@ -168,8 +168,8 @@ class Searcher:
         return np.sort(order[:count])
 
 
-def resized(graph: IntegerGraph, fixed: Flags, vertices: Integers, count: int) -> Integers:
-    """A set of another size brought to k vertices: weakest out, or strongest in."""
+def resize_set(graph: IntegerGraph, fixed: Flags, vertices: Integers, count: int) -> Integers:
+    """Bring a set of another size to k vertices: weakest out, or strongest in."""
     if len(vertices) <= count:
         return np.sort(graph_kernels.grow(graph.rows, graph.loops, graph.degrees, vertices, count))
     within = graph.induced(vertices)

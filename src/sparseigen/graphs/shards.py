@@ -63,7 +63,7 @@ class ArcFacts(NamedTuple):
     weights: WeightFacts
 
 
-class Shard(NamedTuple):
+class RowShard(NamedTuple):
     """Rows of the symmetric graph in whole numbers, without its diagonal."""
 
     vertices: Integers
@@ -195,7 +195,7 @@ def _own_column(arcs: Arcs, vertices: Integers) -> NDArray[np.bool_]:
     return found
 
 
-def symmetric_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops: bool) -> Shard:
+def symmetric_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops: bool) -> RowShard:
     """The rows of the symmetric graph: ``combine`` is "as given", "sum" or "either"."""
     matrix = _in_units(shard.outgoing, unit)
     if combine != "as given":
@@ -213,7 +213,7 @@ def symmetric_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops:
     if bool((weights == 1).all()):
         weights = np.zeros(0, dtype=np.int64)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Shard(shard.vertices, starts, neighbours, weights, loops, np.zeros(0, dtype=np.int64))
+    return RowShard(shard.vertices, starts, neighbours, weights, loops, np.zeros(0, dtype=np.int64))
 
 
 def _in_units(arcs: Arcs, unit: WeightUnit) -> Any:
@@ -222,12 +222,12 @@ def _in_units(arcs: Arcs, unit: WeightUnit) -> Any:
     return sp.csr_array((values.astype(np.int64), arcs.columns.copy(), arcs.starts.copy()), shape=arcs.shape)
 
 
-def entry_weights(shard: Shard) -> Integers:
+def entry_weights(shard: RowShard) -> Integers:
     """One weight an entry, stored or not."""
     return Rows(shard.starts, shard.neighbours, shard.weights).all_weights()
 
 
-def row_sums(shard: Shard, values: NDArray[Any] | None = None) -> Integers:
+def row_sums(shard: RowShard, values: NDArray[Any] | None = None) -> Integers:
     """The sum of the values (weights if None) of each row's entries."""
     counts = np.diff(shard.starts)
     if values is None and shard.weights.size == 0:
@@ -240,22 +240,22 @@ def row_sums(shard: Shard, values: NDArray[Any] | None = None) -> Integers:
     return sums
 
 
-def with_degrees(shard: Shard) -> Shard:
+def with_degrees(shard: RowShard) -> RowShard:
     """The shard with the degrees it has now written down."""
     return shard._replace(degrees=row_sums(shard) + shard.loops)
 
 
-def shares(shard: Shard) -> Integers:
+def shares(shard: RowShard) -> Integers:
     """What each vertex takes with it when it leaves: twice its weight to the others, and its loop."""
     return 2 * row_sums(shard) + shard.loops
 
 
-def summary(shard: Shard) -> Summary:
+def summary(shard: RowShard) -> Summary:
     """The size of a shard."""
     return Summary(len(shard.vertices), len(shard.neighbours), int(shares(shard).sum()))
 
 
-def weakest(shard: Shard, threshold: int, kept: Integers) -> tuple[Integers, Integers]:
+def weakest(shard: RowShard, threshold: int, kept: Integers) -> tuple[Integers, Integers]:
     """The vertices with a share below the threshold (but those to be kept), and their shares."""
     own = shares(shard)
     leaving = np.flatnonzero((own < threshold) & ~np.isin(shard.vertices, kept))
@@ -281,7 +281,7 @@ def unpacked(bits: NDArray[np.uint8], space: int) -> NDArray[np.bool_]:
     return flags
 
 
-def remaining(shard: Shard, bits: NDArray[np.uint8], space: int, marked: bool) -> Shard:
+def remaining(shard: RowShard, bits: NDArray[np.uint8], space: int, marked: bool) -> RowShard:
     """The shard on the vertices that are marked (or, with ``marked=False``, on those that are not)."""
     alive = unpacked(bits, space)
     alive = alive if marked else ~alive
@@ -297,10 +297,10 @@ def remaining(shard: Shard, bits: NDArray[np.uint8], space: int, marked: bool) -
     )
 
 
-def _some_rows(shard: Shard, rows: NDArray[np.bool_], lengths: Integers) -> Shard:
+def _some_rows(shard: RowShard, rows: NDArray[np.bool_], lengths: Integers) -> RowShard:
     """The shard on some of its rows."""
     entries = np.repeat(rows, lengths)
-    return Shard(
+    return RowShard(
         shard.vertices[rows],
         np.concatenate([[0], np.cumsum(lengths[rows])]).astype(np.int64),
         shard.neighbours[entries],
@@ -331,7 +331,7 @@ class Extremes(NamedTuple):
     degrees: int
 
 
-def extremes(shard: Shard, count: int) -> Extremes:
+def extremes(shard: RowShard, count: int) -> Extremes:
     """What bounds need of the whole graph, of one shard."""
     weights = shard.weights if shard.weights.size else np.ones(min(1, len(shard.neighbours)), dtype=np.int64)
     low, high = (int(weights.min()), int(weights.max())) if weights.size else (0, 0)

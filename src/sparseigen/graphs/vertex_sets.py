@@ -141,7 +141,7 @@ LARGEST_SHIFT = 1 << 61
 
 
 @dataclass(frozen=True)
-class PowerRun:
+class GraphRun:
     """One run of Algorithm 2; the set itself was changed in place."""
 
     stop_reason: StopReason
@@ -151,7 +151,7 @@ class PowerRun:
     """How often the shift was raised."""
 
 
-def truncated_power(chosen: VertexSet, count: int, fixed: Flags, *, max_iterations: int = 1000) -> PowerRun:
+def truncated_power(chosen: VertexSet, count: int, fixed: Flags, *, max_iterations: int = 1000) -> GraphRun:
     """Replace the set by the k vertices with the most weight to it, until nothing changes.
 
     When the objective would fall, the step is repeated on W + shift I, the shift growing tenfold from a hundredth of
@@ -165,11 +165,11 @@ def truncated_power(chosen: VertexSet, count: int, fixed: Flags, *, max_iteratio
         moved, raised = _step(chosen, count, fixed)
         shifts += raised
         if not moved:
-            return PowerRun(StopReason.FIXED_POINT, iteration, history, shifts)
+            return GraphRun(StopReason.FIXED_POINT, iteration, history, shifts)
         history.append(chosen.value)
         if chosen.value == before:
-            return PowerRun(StopReason.VALUE_STALLED, iteration, history, shifts)
-    return PowerRun(StopReason.ITERATION_LIMIT, max_iterations, history, shifts)
+            return GraphRun(StopReason.VALUE_STALLED, iteration, history, shifts)
+    return GraphRun(StopReason.ITERATION_LIMIT, max_iterations, history, shifts)
 
 
 def _step(chosen: VertexSet, count: int, fixed: Flags) -> tuple[bool, int]:

@@ -1,0 +1,246 @@
+"""From a request about dense subgraphs to its results: options, constraints, search, bounds, interruption.
+
+`SubgraphTask` is the one way every call takes. Where the graph lies is the business of its two kinds: `MemoryTask`
+here, `ClusterTask` in cluster_task.py.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from sparseigen.checks.arguments import check_cardinality, check_choice, check_rng
+from sparseigen.checks.graph_objects import check_graph
+from sparseigen.checks.graphs import Graph, as_path, is_text, vertices_of
+from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, one_of
+from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts, UpperBounds
+from sparseigen.graphs.files import read_file
+from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Outcomes, Problem, Progress
+from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph, weight_within
+from sparseigen.graphs.search import POLISHES
+from sparseigen.kernels.graph import Integers
+from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True)
+class SubgraphOptions:
+    """The options that all calls have in common, checked when they are put together."""
+
+    method: str
+    start: Any
+    polish: str | None
+    directed: str
+    self_loops: str
+    certify: bool
+    rng: Any
+
+    def __post_init__(self) -> None:
+        if is_text(self.start):
+            check_choice(self.start, STARTS, "start")
+        check_choice(self.method, METHODS, "method")
+        if self.directed == "outgoing" and self.method not in BY_OUTGOING:
+            allowed = one_of(BY_OUTGOING)
+            message = f"directed='outgoing' is for the methods {allowed}; method={self.method!r} needs 'average'."
+            raise OptionError(message)
+        check_choice(self.polish, POLISHES, "polish")
+        check_choice(self.directed, DIRECTED, "directed")
+        check_choice(self.self_loops, SELF_LOOPS, "self_loops")
+        check_choice(self.certify, (True, False), "certify")
+        object.__setattr__(self, "rng", check_rng(self.rng))
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of the fair loads: few where these are only a start among others."""
+        return FAST_SWEEPS if self.polish is None and not self.certify else SWEEPS
+
+    def to_settings(self) -> dict[str, Any]:
+        """What a result tells of the options; its own facts tell the rest."""
+        return {name: getattr(self, name) for name in ("method", "polish", "directed", "self_loops")}
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What a search found for every k, what bounds follow from (None: nothing is to be proved), and remarks."""
+
+    outcomes: Outcomes
+    facts: GraphFacts | None
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+class NamedSet(NamedTuple):
+    """A set of vertices as the caller knows them."""
+
+    nodes: tuple[Any, ...]
+    ranks: Integers
+    """The position of each among all vertices."""
+    loops: int
+    """The weight of its loops in units."""
+    weight: float | None = None
+    """pi'W pi where it is known better than in units."""
+
+
+class SubgraphTask(ABC):
+    """A graph with the caller's constraints, ready to be searched for any k."""
+
+    options: SubgraphOptions
+    n_vertices: int
+    required: Integers
+    unit: float
+    """The weight that one unit of an outcome stands for."""
+    notes: dict[str, Any]
+    completed: tuple[DenseSubgraphResult, ...] = ()
+    """The sets found before, whose vertices are no longer allowed."""
+
+    @property
+    @abstractmethod
+    def n_allowed(self) -> int:
+        """Vertices that may be chosen."""
+
+    @abstractmethod
+    def _exclude(self, found: DenseSubgraphResult) -> None:
+        """Allow the vertices of a result no longer."""
+
+    @abstractmethod
+    def _search(self, ks: list[int], progress: Progress) -> Searched:
+        """Find a set for every k; what is entered into ``progress`` is kept when Ctrl-C comes."""
+
+    @abstractmethod
+    def _name_set(self, outcome: Outcome) -> NamedSet:
+        """The vertices of an outcome as the caller knows them."""
+
+    def check_k(self, k: Any) -> int:
+        """A number of vertices that the constraints allow."""
+        of = "vertices" if self.n_allowed == self.n_vertices else "candidates"
+        checked = check_cardinality(k, self.n_allowed, what="k", of=of)
+        if checked < len(self.required):
+            message = f"k={checked} is less than the {len(self.required)} vertices of must_include."
+            raise CardinalityError(message)
+        return checked
+
+    def without(self, found: DenseSubgraphResult) -> Self:
+        """The same task on the vertices that a result leaves."""
+        rest = copy.copy(self)
+        rest.completed = (*self.completed, found)
+        rest._exclude(found)
+        return rest
+
+    def find_set(self, k: int) -> DenseSubgraphResult:
+        """The densest k vertices found."""
+        return self._solve([k], lambda curve: curve.results[0])
+
+    def find_curve(self, ks: list[int]) -> DensityCurve:
+        """The densest vertices found for every k, in the order of ``ks``."""
+        return self._solve(ks, lambda curve: curve)
+
+    def _solve(self, ks: list[int], present: Callable[[DensityCurve], Answer]) -> Answer:
+        """Search, name, certify; ``present`` makes the caller's answer of it, also of what an interruption leaves."""
+        began, seconds = time.perf_counter(), 0.0
+        progress = Progress()
+        results: dict[int, DenseSubgraphResult] = {}
+        try:
+            searched = self._search(ks, progress)
+            seconds = time.perf_counter() - began
+            results = {k: self._result(k, searched.outcomes[k], seconds, searched.notes) for k in set(ks)}
+            if self.options.certify and searched.facts is not None:
+                bounds = UpperBounds(searched.facts)
+                results = {
+                    k: replace(result, certificate=bounds.certificate(k, searched.outcomes[k].value))
+                    for k, result in results.items()
+                }
+        except KeyboardInterrupt:
+            seconds = time.perf_counter() - began
+            if not results:  # else the answer is there; only its proofs are not
+                reached = progress.find_reached()
+                results = {k: self._result(k, outcome, seconds, {}) for k, outcome in reached.items()}
+                results = {k: replace(one, stop_reason=StopReason.INTERRUPTED) for k, one in results.items()}
+            kept = DensityCurve(tuple(results[k] for k in ks if k in results), seconds)
+            raise SolveInterrupted(present(kept) if kept.results else None, self.completed) from None
+        return present(DensityCurve(tuple(results[k] for k in ks), time.perf_counter() - began))
+
+    def _result(self, k: int, outcome: Outcome, seconds: float, notes: dict[str, Any]) -> DenseSubgraphResult:
+        """The result without its certificate."""
+        named = self._name_set(outcome)
+        indicator = np.zeros(self.n_vertices, dtype=np.int8)
+        indicator[named.ranks] = 1
+        history = np.array([self.unit * value / k for value in outcome.history])
+        indicator.flags.writeable = history.flags.writeable = False
+        weight = self.unit * outcome.value if named.weight is None else named.weight
+        return DenseSubgraphResult(
+            nodes=named.nodes,
+            indicator=indicator,
+            k=k,
+            weight=weight,
+            density=weight / k,
+            edge_density=(weight - self.unit * named.loops) / (k * (k - 1)) if k > 1 else 0.0,
+            certificate=None,
+            stop_reason=outcome.stop_reason,
+            n_iterations=outcome.n_iterations,
+            history=history,
+            solver=self.options.method,
+            settings=self.options.to_settings() | self.notes | notes | outcome.settings,
+            seconds=seconds,
+        )
+
+
+class MemoryTask(SubgraphTask):
+    """A graph in memory. Outcomes are in the positions of their vertices among the allowed ones."""
+
+    def __init__(self, graph: Any, must_include: Any, candidates: Any, options: SubgraphOptions) -> None:
+        self.options = options
+        self.source = source = load_graph(graph)
+        self.whole, self.notes = build_graph(source, directed=options.directed, self_loops=options.self_loops)
+        self.n_vertices, self.unit = self.whole.size, self.whole.unit
+        self.choice: IntegerGraph | None = None
+        if options.directed == "outgoing":
+            self.choice = outgoing_graph(source, self_loops=options.self_loops)
+        allowed = vertices_of(source, candidates, "candidates")
+        self.allowed: Integers = np.arange(self.n_vertices, dtype=np.int64) if allowed is None else allowed
+        required = vertices_of(source, must_include, "must_include")
+        self.required = np.zeros(0, dtype=np.int64) if required is None else required
+        outside = np.setdiff1d(self.required, self.allowed)
+        if outside.size:
+            message = f"must_include holds {source.label(int(outside[0]))!r}, which is not among the candidates."
+            raise OptionError(message)
+        self.start = options.start if is_text(options.start) else vertices_of(source, options.start, "start")
+
+    @property
+    def n_allowed(self) -> int:
+        """Vertices that may be chosen."""
+        return len(self.allowed)
+
+    def _exclude(self, found: DenseSubgraphResult) -> None:
+        self.allowed = np.setdiff1d(self.allowed, np.flatnonzero(found.indicator))
+
+    def _search(self, ks: list[int], progress: Progress) -> Searched:
+        facts = GraphFacts(self._restrict(self.whole), max(ks), sweeps=self.options.sweeps)
+        fixed = facts.graph.no_flags()
+        fixed[np.searchsorted(self.allowed, self.required)] = 1
+        start: Any = self.start
+        if not is_text(start):
+            start = np.searchsorted(self.allowed, np.intersect1d(start, self.allowed)).astype(np.int64)
+        choice = None if self.choice is None else self._restrict(self.choice)
+        problem = Problem(facts, fixed, start, self.options.polish, self.options.rng, choice, progress)
+        return Searched(METHODS[self.options.method](problem, ks), facts)
+
+    def _restrict(self, graph: IntegerGraph) -> IntegerGraph:
+        return graph if len(self.allowed) == graph.size else graph.induced(self.allowed)
+
+    def _name_set(self, outcome: Outcome) -> NamedSet:
+        vertices = self.allowed[outcome.vertices]
+        nodes = tuple(self.source.label(int(v)) for v in vertices)
+        weight = None if self.whole.exact else weight_within(self.source, vertices, self.notes)
+        return NamedSet(nodes, vertices, int(self.whole.loops[vertices].sum()), weight)
+
+
+def load_graph(graph: Any) -> Graph:
+    """A graph in memory from whatever the caller has, a path included."""
+    path = as_path(graph)
+    return check_graph(graph) if path is None else read_file(path)
