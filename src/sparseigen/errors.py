@@ -135,6 +135,10 @@ class PrecisionWarning(UserWarning):
     """The numbers as given, or the rounding of sums of them, say less than the caller may think; says what to do."""
 
 
+class UnusedWeightsWarning(UserWarning):
+    """The edges carry numbers that could be weights, and none of them is used; names them and says what to do."""
+
+
 class SlowLayoutWarning(UserWarning):
     """Data are stored in a way that is slow to read in blocks of rows."""
 

@@ -272,3 +272,14 @@ def test_sums_of_repeated_edges_are_bracketed(client, write_edges):
         proof = se.densest_k_subgraph(se.read_graph(write_edges(edges), client=client), 2).certificate
         exact = sum(Fraction(float(weight)) for weight in weights)
         assert Fraction(proof.lower_bound) <= exact <= Fraction(proof.upper_bound)
+
+
+def test_every_edge_counts_one_without_weights(client, write_edges, small_parts):
+    edges = power_law_edges(7, 400, 3000, weighted="rounded")
+    expected = se.densest_k_subgraph(graph_from_edges(*edges[:2]), 6)
+    graph = se.read_graph(write_edges(edges), client=client, largest_core=3000)
+    found = se.densest_k_subgraph(graph, 6, weight=None)
+    same(found, expected)
+    assert found.settings["weight"] is None
+    with pytest.raises(OptionError, match=r"weight='km' is for graphs in memory.*columns=\(source, target, weight\)"):
+        se.densest_k_subgraph(graph, 6, weight="km")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,9 @@ FINEST_SUMMED = 10
 
 MISSING = ("NAType", "NaTType", "MaskedConstant")
 """Types of values that stand for none."""
+
+WEIGHT = "weight"
+"""The attribute or column that holds the weights unless the caller names another."""
 
 FRAME_COLUMNS = (("source", "target"), ("from", "to"), ("src", "dst"))
 """Names of the columns of an edge frame that are looked for; without them the first two columns are the ends."""
@@ -68,6 +71,13 @@ class Graph:
     def label(self, vertex: int) -> Any:
         """The caller's name of a vertex."""
         return vertex if self.labels is None else self.labels[vertex]
+
+    def unweighted(self) -> Graph:
+        """The same graph with all weights 1."""
+        ones = np.ones(self.matrix.nnz, dtype=np.int32)
+        matrix = sp.csr_array((ones, self.matrix.indices, self.matrix.indptr), shape=self.matrix.shape)
+        notes = {name: note for name, note in self.notes.items() if name != "unused_attributes"}
+        return replace(self, matrix=matrix, notes=notes, repeated=1)
 
     def __repr__(self) -> str:
         kind = {True: "directed", False: "undirected", None: "edge list"}[self.directed]
@@ -297,12 +307,16 @@ def _raise_bad_weight(weight: Any, row: int, column: int, count: int, labels: Se
     raise NonFiniteError(message)
 
 
-def edge_columns(names: list[str]) -> list[str]:
-    """The names of the columns that hold the two ends of an edge and, if there is one, its weight."""
-    ends = list(next((pair for pair in FRAME_COLUMNS if set(pair) <= set(names)), names[:2]))
+def edge_columns(names: list[str], weight: str | None = WEIGHT) -> list[str]:
+    """The names of the columns that hold the two ends of an edge and, if there is one, its weight.
+
+    Without a column called "weight" the third of three holds the weights. ``weight=None`` wants none.
+    """
+    free = [name for name in names if weight == WEIGHT or name != weight]
+    ends = list(next((pair for pair in FRAME_COLUMNS if set(pair) <= set(free)), free[:2]))
     rest = [name for name in names if name not in ends]
-    if "weight" in rest:
-        return [*ends, "weight"]
+    if weight is None or weight in rest:
+        return ends if weight is None else [*ends, weight]
     return [*ends, *rest] if len(names) == 3 else ends
 
 

@@ -1,6 +1,7 @@
-"""What is known of a graph before any search (loads, cores, cliques), and the bounds that follow.
+"""What is known of a graph before any search (loads, cores), and upper bounds on the weight of k vertices.
 
-Upper bounds on the weight of k vertices, for every k at once, in whole numbers.
+The bounds are for every k at once and in whole numbers. The loss of a vertex is what pi'W pi loses when the vertex
+leaves: twice its weight to the others, and its loop.
 
 A new bound is a function ``(facts, count) -> array`` whose entry i bounds pi'W pi (in units) over all sets of i + 1
 vertices, for i < count, and one row in WEIGHT_BOUNDS.
@@ -106,14 +107,14 @@ class GraphFacts:
         return self._peeled[0]
 
     @property
-    def removal_shares(self) -> Integers:
-        """The share of each vertex when it was removed, in that order."""
+    def removal_losses(self) -> Integers:
+        """What the graph lost with each vertex when it was removed, in that order."""
         return self._peeled[1]
 
     @computed_once
     def core_values(self) -> Integers:
-        """The core value of each vertex in the order of removal: the largest share removed so far."""
-        return np.maximum.accumulate(self.removal_shares)
+        """The core value of each vertex in the order of removal: the largest loss so far."""
+        return np.maximum.accumulate(self.removal_losses)
 
     @computed_once
     def part(self) -> Integers:
@@ -153,7 +154,7 @@ class GraphFacts:
 
     @computed_once
     def loads(self) -> Integers:
-        """A valid load of every vertex: fair within `load_part`; outside, its share at removal.
+        """A valid load of every vertex: fair within `load_part`; outside, its loss at removal.
 
         `load_part` is a suffix of the order of removal, so an edge with an end outside is carried by the end removed
         first, and no edge is forgotten.
@@ -169,7 +170,7 @@ class GraphFacts:
         inner = self._load_graph
         fair, _ = graph_kernels.fair_loads(inner.rows, inner.loops, sweeps, self.load_bits)
         loads = np.empty(self.graph.size, dtype=np.int64)
-        loads[self.removal_order] = self.removal_shares << self.load_bits
+        loads[self.removal_order] = self.removal_losses << self.load_bits
         loads[self.load_part] = fair
         return loads
 
@@ -190,9 +191,9 @@ def pair_bound(facts: GraphFacts, count: int) -> Integers:
 
 
 def core_bound(facts: GraphFacts, count: int) -> Integers:
-    """Order a set as peeling removes it: the i-th from the end has a share of at most the i-th largest core value.
+    """Order a set as peeling removes it: the i-th from the end has a loss of at most the i-th largest core value.
 
-    That share is also at most twice the largest weight times the i - 1 vertices behind it, plus the largest loop.
+    That loss is also at most twice the largest weight times the i - 1 vertices behind it, plus the largest loop.
     """
     cores = facts.core_values[::-1][:count]
     behind = np.arange(count, dtype=object) * (2 * facts.heaviest) + int(facts.loops.max(initial=0))
@@ -200,8 +201,8 @@ def core_bound(facts: GraphFacts, count: int) -> Integers:
 
 
 def removal_bound(facts: GraphFacts, count: int) -> Integers:
-    """The k largest shares at removal: a set's weight is at most the sum of its vertices' shares."""
-    return np.cumsum(_largest(np.concatenate([facts.removal_shares, facts.outside_loads]), count))
+    """The k largest losses at removal: a set's weight is at most the sum of its vertices' losses."""
+    return np.cumsum(_largest(np.concatenate([facts.removal_losses, facts.outside_loads]), count))
 
 
 def load_bound(facts: GraphFacts, count: int) -> Integers:
@@ -213,7 +214,7 @@ def load_bound(facts: GraphFacts, count: int) -> Integers:
 WEIGHT_BOUNDS: dict[str, Callable[[GraphFacts, int], Integers]] = {
     "pairs": pair_bound,
     "core": core_bound,
-    "removal shares": removal_bound,
+    "removal losses": removal_bound,
     "fair loads": load_bound,
 }
 
@@ -237,14 +238,14 @@ class UpperBounds:
         unit = Fraction(self.graph.unit)
         # None of the k^2 entries was rounded up by more than `rounding` (0 for exact graphs).
         least = max(Fraction(0), unit * value - count * count * Fraction(self.graph.rounding)) / count
-        lower, upper = rounded_down(least), -rounded_down(-unit * bound / count)
+        lower, upper = round_down(least), -round_down(-unit * bound / count)
         if not self.graph.exact:
             return Certificate(lower, upper, method, tolerance=ROUNDED_TOLERANCE)
         # A third has no exact float: both ends are then a unit in the last place apart, and equal as whole numbers.
         return Certificate(lower, upper, method, tolerance=LAST_PLACE if value == bound else 0.0)
 
 
-def rounded_down(number: Fraction) -> float:
+def round_down(number: Fraction) -> float:
     """The largest float that is not above the number."""
     nearest = float(number)
     return nearest if nearest <= number else math.nextafter(nearest, -math.inf)

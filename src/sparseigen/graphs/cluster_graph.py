@@ -1,4 +1,4 @@
-"""A graph whose arcs lie in partitions on a cluster, and its reduction to the core that is searched at home."""
+"""A graph whose arcs lie in partitions on a cluster, and its reduction to a core that fits into memory."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from sparseigen.errors import GraphTooLargeError, NodeError, PartitionError, ShapeError
 from sparseigen.graphs import shards as on_shard
-from sparseigen.graphs.model import TREATMENTS, IntegerGraph, WeightUnit, joined_facts, unit_of
+from sparseigen.graphs.model import TREATMENTS, IntegerGraph, WeightUnit, choose_unit, join_facts
 from sparseigen.graphs.shards import RowShard, Summary
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.operators.contract import computed_once
 from sparseigen.rows.cluster import Cluster
-from sparseigen.rows.partitions import EdgePartition, load_partition
+from sparseigen.rows.partitions import EdgePartition, Edges, load_partition
 
 LARGEST_CORE = 20_000_000
-"""Entries of the symmetric graph that may come home unless the caller says otherwise: about 0.3 GB there."""
+"""Entries of the core that is fetched, at most, unless the caller says otherwise: about 0.3 GB of memory."""
 
 
 class ClusterGraph:
     """A graph in partitions, from `read_graph`; accepted by `densest_k_subgraph` and its relatives.
 
-    The arcs are exchanged once so that every shard holds the rows of its own vertices; the shards stay on the
+    The arcs are exchanged once so that every shard holds the rows of its vertices; the shards stay on the
     workers. Nothing is read before it is needed.
     """
 
@@ -37,54 +37,69 @@ class ClusterGraph:
         columns: Sequence[str] | None = None,
         n_shards: int | None = None,
         largest_core: int = LARGEST_CORE,
+        weighted: bool = True,
     ) -> None:
         self.partitions, self.cluster, self.columns, self.largest_core = partitions, cluster, columns, largest_core
         self.n_shards = cluster.n_threads if n_shards is None else n_shards
+        self.weighted = weighted
 
     def __repr__(self) -> str:
         return f"ClusterGraph({len(self.partitions)} partitions, {self.n_shards} shards)"
+
+    def unweighted(self) -> ClusterGraph:
+        """The same graph with every edge counting 1, whatever weights the partitions have."""
+        return ClusterGraph(
+            self.partitions,
+            self.cluster,
+            columns=self.columns,
+            n_shards=self.n_shards,
+            largest_core=self.largest_core,
+            weighted=False,
+        )
 
     @computed_once
     def _arcs(self) -> tuple[list[Any], int]:
         """The arc shards, kept on the workers, and one more than the largest of our vertex numbers."""
         cluster, count = self.cluster, self.n_shards
+        load = load_partition if self.weighted else _load_unweighted
         edges = [
-            cluster.task("load", load_partition, number, partition.without_lazy(), self.columns, partition.lazy)
+            cluster.task("load", load, number, partition.without_lazy(), self.columns, partition.lazy)
             for number, partition in enumerate(self.partitions)
         ]
-        split = cluster.persist([cluster.task("split", on_shard.split_edges, one, count) for one in edges])
-        facts = cluster.gather([cluster.task("look", _piece_facts, one) for one in split])
+        split = cluster.persist([cluster.task("split", on_shard.split_edges, part, count) for part in edges])
+        facts = cluster.gather([cluster.task("look", _join_piece_facts, pieces) for pieces in split])
         space = self._check_facts(facts)
-        pieces = [[cluster.task("piece", _item, one, shard) for one in split] for shard in range(count)]
-        gathered = [cluster.task("exchange", _listed, *one) for one in pieces]
-        labels = [cluster.task("labels", on_shard.shard_labels, one, count, space) for one in gathered]
+        exchanged = [
+            cluster.task("exchange", _list, *(cluster.task("piece", _take, pieces, shard) for pieces in split))
+            for shard in range(count)
+        ]
+        labels = [cluster.task("labels", on_shard.find_shard_labels, pieces, count, space) for pieces in exchanged]
         ranks = None
         if space is None:
             labels = cluster.persist(labels)
-            ranks = cluster.task("ranks", _merged, *labels)
-            space = sum(cluster.gather([cluster.task("count", len, one) for one in labels]))
+            ranks = cluster.task("ranks", _merge_labels, *labels)
+            space = sum(cluster.gather([cluster.task("count", len, part) for part in labels]))
         arcs = [
-            cluster.task("arcs", on_shard.arc_shard, one, own, ranks, count, space)
-            for one, own in zip(gathered, labels, strict=True)
+            cluster.task("arcs", on_shard.build_arc_shard, pieces, names, ranks, count, space)
+            for pieces, names in zip(exchanged, labels, strict=True)
         ]
         return cluster.persist(arcs), space
 
-    def _check_facts(self, facts: list[tuple[int, int, int, bool]]) -> int | None:
+    def _check_facts(self, facts: list[on_shard.EdgeFacts]) -> int | None:
         """One more than the largest label where labels are dense enough to be numbers, else None."""
-        self._rows = sum(one[0] for one in facts)
-        filled = [(number, one) for number, one in enumerate(facts) if one[0]]
+        self._rows = sum(part.arcs for part in facts)
+        filled = [part for part in facts if part.arcs]
         if not filled:
             raise ShapeError("the edge list is empty; a graph given by its edges needs at least one.")
-        weighted = {one[3] for one in facts}
-        if len(weighted) > 1:
-            odd = next(number for number, one in enumerate(facts) if one[3] != facts[0][3])
-            has = "has" if facts[odd][3] else "has no"
+        odd = next((number for number, part in enumerate(facts) if part.weighted != facts[0].weighted), None)
+        if odd is not None:
+            has = "has" if facts[odd].weighted else "has no"
             message = (
                 f"partition {odd} ({self.partitions[odd].name}) {has} weights, unlike partition 0 "
                 f"({self.partitions[0].name}); give all or none of them weights (columns=)."
             )
             raise PartitionError(message)
-        low, high = min(one[1] for _, one in filled), max(one[2] for _, one in filled)
+        low, high = min(part.low for part in filled), max(part.high for part in filled)
         return high + 1 if low >= 0 and high < 4 * self._rows + 1024 else None
 
     @property
@@ -96,20 +111,20 @@ class ClusterGraph:
     def facts(self) -> list[on_shard.ArcFacts]:
         """The facts of every shard."""
         cluster = self.cluster
-        return cluster.gather([cluster.task("facts", on_shard.arc_facts, one) for one in self._arcs[0]])
+        return cluster.gather([cluster.task("facts", on_shard.find_arc_facts, shard) for shard in self._arcs[0]])
 
     @property
     def n_vertices(self) -> int:
         """Number of vertices."""
-        return sum(one.vertices for one in self.facts)
+        return sum(part.vertices for part in self.facts)
 
-    def symmetric(self, directed: str, self_loops: str) -> tuple[list[Any], WeightUnit, dict[str, Any]]:
+    def build_symmetric(self, directed: str, self_loops: str) -> tuple[list[Any], WeightUnit, dict[str, Any]]:
         """The shards of the symmetric graph (lazy), the unit of their weights, and what was done to get there."""
-        arcs, loops = sum(one.arcs for one in self.facts), sum(one.loops for one in self.facts)
-        unit = unit_of(joined_facts([one.weights for one in self.facts]))
+        arcs, loops = sum(part.arcs for part in self.facts), sum(part.loops for part in self.facts)
+        unit = choose_unit(join_facts([part.weights for part in self.facts]))
         combine, treatment = "as given", "symmetric as given"
-        if not all(one.symmetric for one in self.facts):
-            one_way = sum(one.either_way for one in self.facts) - loops == 2 * (arcs - loops)
+        if not all(part.symmetric for part in self.facts):
+            one_way = sum(part.either_way for part in self.facts) - loops == 2 * (arcs - loops)
             combine = "either" if one_way or directed == "either" else "sum"
             treatment = "undirected: every edge was listed in one direction" if one_way else TREATMENTS[directed]
         notes = {
@@ -119,17 +134,17 @@ class ClusterGraph:
         }
         cluster = self.cluster
         shards = [
-            cluster.task("rows", on_shard.symmetric_shard, one, combine, unit, self_loops == "keep")
-            for one in self._arcs[0]
+            cluster.task("rows", on_shard.build_row_shard, shard, combine, unit, self_loops == "keep")
+            for shard in self._arcs[0]
         ]
         if combine == "sum":  # W + W' stands for twice (W + W')/2
             unit = replace(unit, unit=unit.unit / 2.0)
         return shards, unit, notes
 
-    def numbers_of(self, labels: Integers, name: str) -> Integers:
+    def find_numbers(self, labels: Integers, name: str) -> Integers:
         """Our numbers of the caller's vertices, ascending."""
         cluster = self.cluster
-        found = cluster.gather([cluster.task("find", on_shard.find_labels, one, labels) for one in self._arcs[0]])
+        found = cluster.gather([cluster.task("find", on_shard.locate_labels, shard, labels) for shard in self._arcs[0]])
         known = np.zeros(len(labels), dtype=bool)
         for positions, _ in found:
             known[positions] = True
@@ -138,37 +153,47 @@ class ClusterGraph:
             raise NodeError(message)
         return np.unique(np.concatenate([numbers for _, numbers in found]))
 
-    def labels_of(self, vertices: Integers) -> tuple[Integers, Integers]:
+    def find_labels(self, vertices: Integers) -> tuple[Integers, Integers]:
         """The caller's labels of our numbers, and the rank of each among all vertices."""
         cluster = self.cluster
-        found = cluster.gather([cluster.task("name", on_shard.name_vertices, one, vertices) for one in self._arcs[0]])
+        found = cluster.gather(
+            [cluster.task("name", on_shard.name_vertices, shard, vertices) for shard in self._arcs[0]]
+        )
         labels = np.zeros(len(vertices), dtype=np.int64)
-        for positions, own, _ in found:
-            labels[positions] = own
+        for positions, names, _ in found:
+            labels[positions] = names
         return labels, np.sum([part for _, _, part in found], axis=0)
 
 
-def _piece_facts(pieces: list[Any]) -> tuple[int, int, int, bool]:
+def _load_unweighted(
+    number: int, partition: EdgePartition, columns: Sequence[str] | None, computed: Any = None
+) -> Edges:
+    return load_partition(number, partition, columns, computed)._replace(weight=None)
+
+
+def _join_piece_facts(pieces: list[Any]) -> on_shard.EdgeFacts:
     """The facts of one partition, from what starts in each shard."""
-    parts = [on_shard.edge_facts(outgoing) for outgoing, _ in pieces]
-    filled = [one for one in parts if one[0]] or parts[:1]
-    return sum(one[0] for one in parts), min(one[1] for one in filled), max(one[2] for one in filled), parts[0][3]
+    parts = [on_shard.find_edge_facts(outgoing) for outgoing, _ in pieces]
+    filled = [part for part in parts if part.arcs] or parts[:1]
+    low, high = min(part.low for part in filled), max(part.high for part in filled)
+    return on_shard.EdgeFacts(sum(part.arcs for part in parts), low, high, parts[0].weighted)
 
 
-def _item(values: Any, position: int) -> Any:
+def _take(values: Any, position: int) -> Any:
     return values[position]
 
 
-def _listed(*values: Any) -> list[Any]:
+def _list(*values: Any) -> list[Any]:
     return list(values)
 
 
-def _merged(*labels: Integers) -> Integers:
-    return on_shard.merged_labels(list(labels))
+def _merge_labels(*labels: Integers) -> Integers:
+    """All labels of the graph, ascending."""
+    return np.sort(np.concatenate(labels))
 
 
-def _bits(space: int, *removed: Any) -> Any:
-    return on_shard.removed_bits(list(removed), space)
+def _pack_removed(space: int, *removed: Any) -> Any:
+    return on_shard.pack_vertices(np.concatenate([vertices for vertices, _ in removed]), space)
 
 
 @dataclass(frozen=True)
@@ -178,28 +203,28 @@ class Survivors:
     shards: list[Any]
     sizes: list[Summary]
     loads: Integers
-    """The largest shares at removal of those that left, at most ``count`` of them."""
+    """The largest losses at removal of those that left, at most ``count`` of them."""
     rounds: int = 0
 
     @property
     def vertices(self) -> int:
         """How many are left."""
-        return sum(one.vertices for one in self.sizes)
+        return sum(size.vertices for size in self.sizes)
 
     @property
     def entries(self) -> int:
         """Entries of the symmetric matrix that are left: twice the edges."""
-        return sum(one.entries for one in self.sizes)
+        return sum(size.entries for size in self.sizes)
 
     @property
-    def mean_share(self) -> int:
-        """The mean share, rounded up."""
-        return -(-sum(one.weight for one in self.sizes) // max(1, self.vertices))
+    def mean_loss(self) -> int:
+        """The mean loss, rounded up."""
+        return -(-sum(size.weight for size in self.sizes) // max(1, self.vertices))
 
 
 @dataclass(frozen=True)
 class CoreGraph:
-    """The core that was brought home."""
+    """The core that was fetched, its vertices numbered from 0 in their old order."""
 
     vertices: Integers
     graph: IntegerGraph
@@ -209,11 +234,11 @@ class CoreGraph:
 
 
 class CoreReduction:
-    """Peels a graph on the cluster until a core is small enough to come home.
+    """Peels a graph on the cluster until a core is small enough to be fetched.
 
-    A vertex leaves when its share is below a threshold t; no vertex of the t-core ever does. A threshold counts only
+    A vertex leaves when its loss is below a threshold t; no vertex of the t-core ever does. A threshold counts only
     when its core holds at least ``wanted`` vertices, so that whatever needs the innermost ``wanted`` vertices finds
-    them at home.
+    them in it.
     """
 
     def __init__(
@@ -227,39 +252,40 @@ class CoreReduction:
         return Survivors(shards, self._sizes(shards), np.zeros(0, dtype=np.int64))
 
     def reduce(self, whole: Survivors) -> CoreGraph:
-        """The core at home; raises where none is small enough."""
+        """Fetch the core; raises where none is small enough."""
         accepted, low, failing = whole, 0, None
         while accepted.entries > self.largest_core:
-            threshold = max(low + 1, accepted.mean_share) if failing is None else (low + failing + 1) // 2
+            threshold = max(low + 1, accepted.mean_loss) if failing is None else (low + failing + 1) // 2
             if failing is not None and threshold >= failing:
-                raise GraphTooLargeError(self._too_large(accepted))
+                raise GraphTooLargeError(self._explain_size(accepted))
             tried = self._peel(accepted, threshold)
             if tried is not None and tried.entries <= self.largest_core:
-                home = self._bring(tried)
-                if self._core_size(home, threshold) >= self.wanted:
-                    return home
+                core = self._fetch(tried)
+                if self._count_core(core, threshold) >= self.wanted:
+                    return core
                 tried = None
             if tried is None:
                 failing = threshold
             else:
                 accepted, low = tried, threshold
-        return self._bring(accepted)
+        return self._fetch(accepted)
 
     def _peel(self, state: Survivors, threshold: int) -> Survivors | None:
-        """The t-core, or as soon as it is small enough for home a superset of it; None if it holds too few."""
+        """The t-core, or as soon as it is small enough a superset of it; None if it holds too few."""
         cluster = self.cluster
         while True:
-            removed = [cluster.task("weakest", on_shard.weakest, one, threshold, self.kept) for one in state.shards]
-            removed = cluster.persist(removed)
-            bits = cluster.task("removed", _bits, self.space, *removed)
-            shards = cluster.persist(
-                [cluster.task("peel", on_shard.remaining, one, bits, self.space, False) for one in state.shards]
+            removed = cluster.persist(
+                [cluster.task("weakest", on_shard.find_weakest, shard, threshold, self.kept) for shard in state.shards]
             )
-            largest = [cluster.task("shares", on_shard.largest_removed, one, self.count) for one in removed]
-            sizes = [cluster.task("size", on_shard.summary, one) for one in shards]
+            bits = cluster.task("removed", _pack_removed, self.space, *removed)
+            shards = cluster.persist(
+                [cluster.task("peel", on_shard.restrict_shard, part, bits, self.space, False) for part in state.shards]
+            )
+            largest = [cluster.task("losses", on_shard.find_largest_removed, part, self.count) for part in removed]
+            sizes = [cluster.task("size", on_shard.summarise, shard) for shard in shards]
             answers = cluster.gather([*largest, *sizes])
             gone, sizes = answers[: len(shards)], answers[len(shards) :]
-            loads = on_shard.largest(np.concatenate([state.loads, *(one for _, one in gone)]), self.count)
+            loads = on_shard.find_largest(np.concatenate([state.loads, *(losses for _, losses in gone)]), self.count)
             state = Survivors(shards, sizes, loads, state.rounds + 1)
             if state.vertices - len(self.kept) < self.wanted:
                 return None
@@ -267,10 +293,10 @@ class CoreReduction:
                 return state
 
     def _sizes(self, shards: list[Any]) -> list[Summary]:
-        return self.cluster.gather([self.cluster.task("size", on_shard.summary, one) for one in shards])
+        return self.cluster.gather([self.cluster.task("size", on_shard.summarise, shard) for shard in shards])
 
-    def _bring(self, state: Survivors) -> CoreGraph:
-        """The surviving rows as one graph, its vertices numbered from 0 in their old order."""
+    def _fetch(self, state: Survivors) -> CoreGraph:
+        """The surviving rows as one graph."""
         parts: list[RowShard] = self.cluster.gather(state.shards)
         vertices = np.concatenate([part.vertices for part in parts])
         order = np.argsort(vertices)
@@ -281,21 +307,22 @@ class CoreReduction:
         entries = np.repeat(firsts[order] - starts[:-1], lengths) + np.arange(int(starts[-1]))
         neighbours = np.concatenate([part.neighbours for part in parts])[entries]
         stored = any(part.weights.size for part in parts)
-        weights = np.concatenate([on_shard.entry_weights(part) for part in parts])[entries] if stored else None
+        weights = np.concatenate([on_shard.expand_weights(part) for part in parts])[entries] if stored else None
         numbers = np.searchsorted(vertices[order], neighbours).astype(np.int32)
         rows = Rows(starts, numbers, np.zeros(0, dtype=np.int32) if weights is None else weights)
         loops = np.concatenate([part.loops for part in parts])[order]
         degrees = np.concatenate([part.degrees for part in parts])[order]
         return CoreGraph(vertices[order], IntegerGraph(rows, loops, 1.0, True), degrees, state.loads, state.rounds)
 
-    def _core_size(self, home: CoreGraph, threshold: int) -> int:
-        graph = home.graph
+    def _count_core(self, core: CoreGraph, threshold: int) -> int:
+        """Vertices of the t-core."""
+        graph = core.graph
         _, at_removal = graph_kernels.peel(graph.rows, graph.loops, graph.no_flags())
         return int(np.count_nonzero(np.maximum.accumulate(at_removal) >= threshold))
 
-    def _too_large(self, accepted: Survivors) -> str:
+    def _explain_size(self, accepted: Survivors) -> str:
         return (
             f"the smallest core that holds {self.wanted} vertices has {accepted.vertices} vertices and "
-            f"{accepted.entries} entries, more than largest_core={self.largest_core}. Read the graph with a larger largest_core "
-            "(about 16 bytes each at home), or ask for a smaller k."
+            f"{accepted.entries} entries, more than largest_core={self.largest_core}. Read the graph with a larger "
+            "largest_core (about 16 bytes of memory per entry), or ask for a smaller k."
         )

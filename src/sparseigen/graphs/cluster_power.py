@@ -40,41 +40,41 @@ class Scored(NamedTuple):
     scores: Integers
 
 
-def best_of(parts: list[Scored], count: int) -> Integers:
+def choose_best(parts: list[Scored], count: int) -> Integers:
     """The vertices of largest score, ties by lowest number; ascending."""
     vertices, scores = (np.concatenate([part[field] for part in parts]) for field in (0, 1))
     order = np.lexsort((vertices, -scores))[:count]
     return np.sort(vertices[order])
 
 
-def shard_products(shard: RowShard, sets: list[Integers], space: int) -> list[Integers]:
+def multiply_shard(shard: RowShard, sets: list[Integers], space: int) -> list[Integers]:
     """For every set the weight of each vertex of the shard to it."""
     products = []
     for chosen in sets:
         member = np.zeros(space, dtype=np.int64)
         member[chosen] = 1
         reached = member[shard.neighbours]
-        products.append(on_shard.row_sums(shard, reached * shard.weights if shard.weights.size else reached))
+        products.append(on_shard.sum_rows(shard, reached * shard.weights if shard.weights.size else reached))
     return products
 
 
-def shard_best(
+def find_best(
     shard: RowShard, products: list[Integers], sets: list[Integers], shifts: list[int], fixed: Integers
 ) -> list[Scored]:
     """For every set the shard's best vertices of largest ``2 product + member (2 loop + shift)``, as many as it has."""
     found = []
     for product, chosen, shift in zip(products, sets, shifts, strict=True):
         scores = 2 * product + np.isin(shard.vertices, chosen) * (2 * shard.loops + shift)
-        found.append(_top(shard.vertices, scores, fixed, len(chosen)))
+        found.append(_take_top(shard.vertices, scores, fixed, len(chosen)))
     return found
 
 
-def shard_largest_degrees(shard: RowShard, fixed: Integers, count: int) -> Scored:
+def find_largest_degrees(shard: RowShard, fixed: Integers, count: int) -> Scored:
     """The shard's vertices of largest degree."""
-    return _top(shard.vertices, shard.degrees, fixed, count)
+    return _take_top(shard.vertices, shard.degrees, fixed, count)
 
 
-def _top(vertices: Integers, scores: Integers, fixed: Integers, count: int) -> Scored:
+def _take_top(vertices: Integers, scores: Integers, fixed: Integers, count: int) -> Scored:
     scores = np.where(np.isin(vertices, fixed), np.iinfo(np.int64).max, scores)
     if count < len(scores):
         # All that tie with the last one are compared, so that the lowest numbers among them are kept.
@@ -86,7 +86,7 @@ def _top(vertices: Integers, scores: Integers, fixed: Integers, count: int) -> S
     return Scored(vertices[order], scores[order])
 
 
-def shard_weights(shard: RowShard, sets: list[Integers]) -> list[int]:
+def weigh_sets(shard: RowShard, sets: list[Integers]) -> list[int]:
     """For every set the shard's part of pi'W pi: reads the rows of its members only."""
     found = []
     for chosen in sets:
@@ -101,7 +101,7 @@ def shard_weights(shard: RowShard, sets: list[Integers]) -> list[int]:
 
 
 class ClusterPower:
-    """Runs Algorithm 2 from the k largest degrees; the answers are those of `power.truncated_power`."""
+    """Runs Algorithm 2 from the k largest degrees; the answers are those of `vertex_sets.truncated_power`."""
 
     def __init__(
         self, cluster: Cluster, shards: list[Any], space: int, fixed: Integers, heaviest: int, common: int
@@ -112,11 +112,9 @@ class ClusterPower:
     def run(self, ks: list[int]) -> dict[int, ClusterRun]:
         """One run for each k; every pass serves all that are still going."""
         cluster = self.cluster
-        largest = [
-            cluster.task("degrees", shard_largest_degrees, one, self.fixed, max(ks)) for one in self.shards
-        ]  # fmt: skip
-        parts = cluster.gather(largest)
-        runs = [ClusterRun(count, best_of(parts, count)) for count in sorted(set(ks))]
+        tasks = [cluster.task("degrees", find_largest_degrees, shard, self.fixed, max(ks)) for shard in self.shards]
+        parts = cluster.gather(tasks)
+        runs = [ClusterRun(count, choose_best(parts, count)) for count in sorted(set(ks))]
         for run, value in zip(runs, self._weights([run.vertices for run in runs]), strict=True):
             run.value, run.history = value, [value]
         going = runs
@@ -126,14 +124,14 @@ class ClusterPower:
         return {run.count: run for run in runs}
 
     def _weights(self, sets: list[Integers]) -> list[int]:
-        tasks = [self.cluster.task("weight", shard_weights, one, sets) for one in self.shards]
+        tasks = [self.cluster.task("weight", weigh_sets, shard, sets) for shard in self.shards]
         return [sum(parts) for parts in zip(*self.cluster.gather(tasks), strict=True)]
 
     def _iterate(self, going: list[ClusterRun]) -> None:
         """One iteration of every run: the product once, then shifts until the weight does not fall."""
         sets = [run.vertices for run in going]
         products = self.cluster.persist(
-            [self.cluster.task("product", shard_products, one, sets, self.space) for one in self.shards]
+            [self.cluster.task("product", multiply_shard, shard, sets, self.space) for shard in self.shards]
         )
         for run in going:
             run.raised, run.n_iterations = 0, run.n_iterations + 1
@@ -159,12 +157,12 @@ class ClusterPower:
     def _propose(self, going: list[ClusterRun], products: list[Any], sets: list[Integers]) -> None:
         shifts = [self._shift(run.raised) for run in going]
         tasks = [
-            self.cluster.task("best", shard_best, shard, product, sets, shifts, self.fixed)
+            self.cluster.task("best", find_best, shard, product, sets, shifts, self.fixed)
             for shard, product in zip(self.shards, products, strict=True)
         ]
         found = self.cluster.gather(tasks)
         for position, run in enumerate(going):
-            run.proposed = best_of([parts[position] for parts in found], run.count)
+            run.proposed = choose_best([parts[position] for parts in found], run.count)
 
     def _shift(self, raised: int) -> int:
         if raised == 0:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.checks.graphs import is_text, vertex_labels
+from sparseigen.checks.graphs import WEIGHT, is_text, vertex_labels
 from sparseigen.errors import OptionError
 from sparseigen.graphs import bounds as graph_facts
 from sparseigen.graphs import shards as on_shard
@@ -17,7 +17,7 @@ from sparseigen.graphs.cluster_power import ClusterPower
 from sparseigen.graphs.methods import Outcome, Outcomes, Problem, Progress, solve_tpower
 from sparseigen.graphs.model import SUMMED_TWICE, IntegerGraph
 from sparseigen.graphs.shards import Extremes
-from sparseigen.graphs.task import NamedSet, Searched, SubgraphOptions, SubgraphTask
+from sparseigen.graphs.task import NamedSet, Findings, SubgraphOptions, SubgraphTask
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.results import DenseSubgraphResult
 
@@ -30,8 +30,9 @@ class ClusterTask(SubgraphTask):
 
     def __init__(self, source: ClusterGraph, must_include: Any, candidates: Any, options: SubgraphOptions) -> None:
         _check_supported(options)
+        source = source.unweighted() if options.weight is None else source
         self.source, self.options, self.n_vertices = source, options, source.n_vertices
-        shards, self.weight_unit, self.notes = source.symmetric(options.directed, options.self_loops)
+        shards, self.weight_unit, self.notes = source.build_symmetric(options.directed, options.self_loops)
         self.notes |= {"partitions": len(source.partitions)}
         self.shards = source.cluster.persist(shards)
         self.common = _common_weight(self._find_extremes(self.shards, 1))
@@ -45,11 +46,11 @@ class ClusterTask(SubgraphTask):
 
     def _numbers(self, nodes: Any, name: str) -> Integers | None:
         labels = vertex_labels(nodes, name)
-        return None if labels is None else self.source.numbers_of(labels, name)
+        return None if labels is None else self.source.find_numbers(labels, name)
 
     def _find_extremes(self, shards: list[Any], count: int) -> list[Extremes]:
         cluster = self.source.cluster
-        return cluster.gather([cluster.task("extremes", on_shard.extremes, shard, count) for shard in shards])
+        return cluster.gather([cluster.task("extremes", on_shard.find_extremes, shard, count) for shard in shards])
 
     @property
     def n_allowed(self) -> int:
@@ -57,16 +58,16 @@ class ClusterTask(SubgraphTask):
         return (self.n_vertices if self.only is None else len(self.only)) - len(self.removed)
 
     def _exclude(self, found: DenseSubgraphResult) -> None:
-        chosen = self.source.numbers_of(np.array(found.nodes, dtype=np.int64), "found")
+        chosen = self.source.find_numbers(np.array(found.nodes, dtype=np.int64), "found")
         self.removed = np.union1d(self.removed, chosen)
 
-    def _search(self, ks: list[int], progress: Progress) -> Searched:
+    def _search(self, ks: list[int], progress: Progress) -> Findings:
         cluster, options, largest_k = self.source.cluster, self.options, max(ks)
-        shards = [cluster.task("start", on_shard.with_degrees, shard) for shard in self._allowed_shards()]
+        shards = [cluster.task("start", on_shard.add_degrees, shard) for shard in self._allowed_shards()]
         shards = cluster.persist(shards)
         extremes = self._find_extremes(shards, largest_k)
         if options.start != "auto" and not options.certify:
-            return Searched(self._run_plain(shards, extremes, ks), None)
+            return Findings(self._run_plain(shards, extremes, ks), None)
         core = self._build_core(shards, extremes, largest_k)
         outcomes = self._search_core(core, ks) if options.start == "auto" else {}
         if not outcomes or not core.facts.is_whole:
@@ -74,7 +75,7 @@ class ClusterTask(SubgraphTask):
                 # Plain Algorithm 2 on the whole graph is the floor nothing falls below.
                 if k not in outcomes or outcome.value > outcomes[k].value:
                     outcomes[k] = outcome
-        return Searched(outcomes, core.facts, {"core_vertices": len(core.vertices), "peeling_rounds": core.rounds})
+        return Findings(outcomes, core.facts, {"core_vertices": len(core.vertices), "peeling_rounds": core.rounds})
 
     def _allowed_shards(self) -> list[Any]:
         """The shards on the vertices that may be chosen."""
@@ -82,8 +83,10 @@ class ClusterTask(SubgraphTask):
         shards = self.shards
         for vertices, marked in ((self.only, True), (self.removed, False)):
             if vertices is not None and (marked or vertices.size):
-                bits = cluster.task("allowed", on_shard.vertex_bits, vertices, space)
-                shards = [cluster.task("restrict", on_shard.remaining, shard, bits, space, marked) for shard in shards]
+                bits = cluster.task("allowed", on_shard.pack_vertices, vertices, space)
+                shards = [
+                    cluster.task("restrict", on_shard.restrict_shard, shard, bits, space, marked) for shard in shards
+                ]
         return shards
 
     def _build_core(self, shards: list[Any], extremes: list[Extremes], largest_k: int) -> _Core:
@@ -102,7 +105,7 @@ class ClusterTask(SubgraphTask):
         outside = Outside(
             degrees=core.degrees // common,
             loads=core.loads // common,
-            loops=on_shard.largest(np.concatenate([part.loops for part in extremes]), largest_k) // common,
+            loops=on_shard.find_largest(np.concatenate([part.loops for part in extremes]), largest_k) // common,
             heaviest=max(part.high for part in extremes) // common,
             total=sum(part.degrees for part in extremes) // common,
         )
@@ -135,7 +138,7 @@ class ClusterTask(SubgraphTask):
         }
 
     def _name_set(self, outcome: Outcome) -> NamedSet:
-        labels, ranks = self.source.labels_of(outcome.vertices)
+        labels, ranks = self.source.find_labels(outcome.vertices)
         loops = 0
         if self.options.self_loops == "keep":
             cluster = self.source.cluster
@@ -173,6 +176,12 @@ def _check_supported(options: SubgraphOptions) -> None:
             f"method={options.method!r} with directed={options.directed!r} needs the whole graph in memory; a graph on "
             "a cluster takes method='tpower' with directed='average' or 'either'. Read it without client= to have it "
             "in memory."
+        )
+        raise OptionError(message)
+    if options.weight not in (None, WEIGHT):
+        message = (
+            f"weight={options.weight!r} is for graphs in memory; name the columns of a graph in partitions when it is "
+            "read: read_graph(..., columns=(source, target, weight)), or pass weight=None to count every edge once."
         )
         raise OptionError(message)
     if not is_text(start) or start not in ("auto", "degree") or (start == "degree" and polish is not None):

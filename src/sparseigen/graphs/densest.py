@@ -26,6 +26,7 @@ def densest_k_subgraph(
     candidates: Any = None,
     directed: str = "average",
     self_loops: str = "drop",
+    weight: str | None = "weight",
     certify: bool = True,
     rng: Any = None,
 ) -> DenseSubgraphResult:
@@ -34,9 +35,9 @@ def densest_k_subgraph(
     Parameters
     ----------
     graph : networkx or igraph graph, scipy sparse matrix, edge array, edge frame, path, or what `read_graph` returns
-        Weights (edge attribute "weight" in networkx and igraph) must be >= 0; without any, all are 1. An edge array
-        has one row an edge: two ends, and a weight if there is a third column. An edge list that gives every edge in
-        one direction only is read as undirected; one that gives both directions of some pair is read as directed.
+        Weights must be >= 0; see ``weight``. An edge array has one row per edge: two ends, and a weight if there is a
+        third column. An edge list that gives every edge in one direction only is read as undirected; one that gives
+        both directions of some pair is read as directed.
     k : int
         Number of vertices.
     method : {"tpower", "tpower-relaxed", "greedy-ravi", "greedy-feige", "peel"}
@@ -60,6 +61,10 @@ def densest_k_subgraph(
         airline data.
     self_loops : {"drop", "keep"}
         A kept loop counts once in pi'W pi.
+    weight : str or None
+        The edge attribute (networkx, igraph) or column (edge frame, edge list with a header) that holds the weights.
+        Edges without it count 1. With None every edge counts 1, also in a matrix and in what `read_graph` returns. By
+        default "weight", or else the third of three columns.
     certify : bool
         Prove an upper bound.
     rng : None, int or numpy.random.Generator
@@ -86,7 +91,7 @@ def densest_k_subgraph(
     >>> result.density
     44.0
     """
-    options = SubgraphOptions(method, start, polish, directed, self_loops, certify, rng)
+    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng)
     task = _open_task(graph, must_include, candidates, options)
     return task.find_set(task.check_k(k))
 
@@ -102,6 +107,7 @@ def density_curve(
     candidates: Any = None,
     directed: str = "average",
     self_loops: str = "drop",
+    weight: str | None = "weight",
     certify: bool = True,
     rng: Any = None,
 ) -> DensityCurve:
@@ -122,7 +128,7 @@ def density_curve(
     >>> [result.k for result in curve]
     [5, 10]
     """
-    options = SubgraphOptions(method, start, polish, directed, self_loops, certify, rng)
+    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng)
     task = _open_task(graph, must_include, candidates, options)
     wanted = [task.check_k(k) for k in check_many(ks, "ks", "range(10, 100, 10)")]
     if not wanted:
@@ -142,6 +148,7 @@ def disjoint_dense_subgraphs(
     candidates: Any = None,
     directed: str = "average",
     self_loops: str = "drop",
+    weight: str | None = "weight",
     certify: bool = True,
     rng: Any = None,
 ) -> list[DenseSubgraphResult]:
@@ -162,7 +169,7 @@ def disjoint_dense_subgraphs(
     >>> first.nodes, second.nodes
     ((0, 1, 2, 3), (4, 5, 6, 7))
     """
-    options = SubgraphOptions(method, start, polish, directed, self_loops, certify, rng)
+    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng)
     task = _open_task(graph, None, candidates, options)
     k, count = task.check_k(k), check_count(count, "count")
     if k * count > task.n_allowed:

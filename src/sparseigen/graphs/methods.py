@@ -152,7 +152,7 @@ def _search_all(problem: Problem, ks: list[int]) -> Outcomes:
 
 
 def _find_unfinished(searcher: Searcher, settings: dict[str, Any], count: int) -> Outcomes:
-    best = searcher.best_under_way(count)
+    best = searcher.find_best_under_way(count)
     return {} if best is None else {count: _searched_outcome(searcher, settings, best)}
 
 

@@ -34,7 +34,7 @@ SELF_LOOPS = ("drop", "keep")
 ROOM = 56
 """Rounded weights sum to about 2^ROOM: leaves room in 64 bits for doubling and for shifts."""
 
-WORK_BYTES_A_VERTEX, WORK_BYTES_AN_ARC = 64, 32
+WORK_BYTES_PER_VERTEX, WORK_BYTES_PER_ARC = 64, 32
 """What a search takes besides the caller's matrix: both directions of every arc, orders, loads."""
 
 SMALLEST_EXPONENT = -1073
@@ -99,7 +99,7 @@ class IntegerGraph:
         return IntegerGraph(rows, self.loops[vertices], self.unit, self.exact, entering + self.loops[vertices])
 
     def no_flags(self) -> Flags:
-        """One zero a vertex."""
+        """One zero per vertex."""
         return np.zeros(self.size, dtype=np.uint8)
 
 
@@ -107,21 +107,23 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
     """The integer graph of a checked input, and what was done to get there."""
     matrix = graph.matrix
     what = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
-    check_room(WORK_BYTES_A_VERTEX * matrix.shape[0] + WORK_BYTES_AN_ARC * matrix.nnz, what, "take a part of the graph")
-    weights = unit_of(replace(weight_facts(matrix.data), repeated=graph.repeated))
+    check_room(
+        WORK_BYTES_PER_VERTEX * matrix.shape[0] + WORK_BYTES_PER_ARC * matrix.nnz, what, "take a part of the graph"
+    )
+    weights = choose_unit(replace(find_weight_facts(matrix.data), repeated=graph.repeated))
     numbers, unit, exact = in_units(matrix.data, weights), weights.unit, weights.exact
     # Also after halving and reducing: it is a weight, not a number of units.
     rounding = 0.0 if exact else unit + SUMMED_TWICE * weights.rounding
     rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), numbers)
     notes: dict[str, Any] = dict(graph.notes) | {"treatment": "symmetric as given"}
     if not graph_kernels.is_symmetric(rows):
-        rows, halved, notes["treatment"] = _symmetrised(rows, graph.directed, directed)
+        rows, halved, notes["treatment"] = _symmetrise(rows, graph.directed, directed)
         unit = unit / 2.0 if halved else unit
-    rows, loops = _without_diagonal(rows)
+    rows, loops = _split_diagonal(rows)
     notes["self_loops"] = f"{int(np.count_nonzero(loops))} {'dropped' if self_loops == 'drop' else 'kept'}"
     if self_loops == "drop":
         loops = np.zeros(rows.size, dtype=np.int64)
-    rows, loops, unit = _reduced(rows, loops, unit)
+    rows, loops, unit = _drop_equal_weights(rows, loops, unit)
     return IntegerGraph(rows, loops, unit, exact, rounding=rounding), notes
 
 
@@ -150,7 +152,7 @@ def outgoing_graph(graph: Graph, *, self_loops: str) -> IntegerGraph:
     transposed = _as_scipy(rows).T.tocsr()
     transposed.sort_indices()
     flipped = Rows(transposed.indptr.astype(np.int64), transposed.indices.astype(np.int32), _narrow(transposed.data))
-    flipped, loops = _without_diagonal(flipped)
+    flipped, loops = _split_diagonal(flipped)
     loops = loops if self_loops == "keep" else np.zeros_like(loops)
     sums = np.asarray(_as_scipy(flipped).astype(np.int64).sum(axis=0)).ravel()
     return IntegerGraph(flipped, loops, unit, exact, sums + loops)
@@ -182,7 +184,7 @@ class WeightUnit:
     """How far below the weights that were given those at hand may be."""
 
 
-def weight_facts(values: NDArray[Any]) -> WeightFacts:
+def find_weight_facts(values: NDArray[Any]) -> WeightFacts:
     """The facts of some weights."""
     if values.size == 0:
         return WeightFacts(0, 1, 1, 0.0, True, 0)
@@ -196,11 +198,11 @@ def weight_facts(values: NDArray[Any]) -> WeightFacts:
         int(high) if integers else float(high),
         total,
         integers,
-        0 if integers or low == high == 1 else _halvings(values),
+        0 if integers or low == high == 1 else _count_halvings(values),
     )
 
 
-def joined_facts(parts: list[WeightFacts]) -> WeightFacts:
+def join_facts(parts: list[WeightFacts]) -> WeightFacts:
     """The facts of all parts together."""
     filled = [part for part in parts if part.count] or parts[:1]
     halvings = [part.halvings for part in filled]
@@ -216,7 +218,7 @@ def joined_facts(parts: list[WeightFacts]) -> WeightFacts:
     )
 
 
-def unit_of(facts: WeightFacts) -> WeightUnit:
+def choose_unit(facts: WeightFacts) -> WeightUnit:
     """The unit for weights with these facts."""
     if facts.repeated == 1:
         if facts.low == facts.high == 1:
@@ -251,7 +253,7 @@ def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
         return np.ceil(values / unit.unit).astype(np.int64)
 
 
-def _halvings(values: NDArray[Any]) -> int | None:
+def _count_halvings(values: NDArray[Any]) -> int | None:
     with np.errstate(over="ignore"):
         few = values[:1000] * 2.0**FINEST_EXACT  # most weights that are not exact show it at once
         if not np.array_equal(few, np.floor(few)):
@@ -265,7 +267,7 @@ def _halvings(values: NDArray[Any]) -> int | None:
 
 def _whole_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], float, bool]:
     """Whole numbers, the weight one of them stands for, and whether they are the values exactly."""
-    unit = unit_of(weight_facts(values))
+    unit = choose_unit(find_weight_facts(values))
     return in_units(values, unit), unit.unit, unit.exact
 
 
@@ -282,7 +284,7 @@ def _as_scipy(rows: Rows) -> Any:
     return sp.csr_array((weights, rows.neighbours, starts), shape=(rows.size, rows.size))
 
 
-def _symmetrised(rows: Rows, is_directed: bool | None, directed: str) -> tuple[Rows, bool, str]:
+def _symmetrise(rows: Rows, is_directed: bool | None, directed: str) -> tuple[Rows, bool, str]:
     """The symmetric rows, whether their weights stand for twice what they did, and a sentence about it."""
     matrix = _as_scipy(rows)
     pattern_sum = matrix + matrix.T  # whole numbers: no cancellation, so its pattern is the union
@@ -299,7 +301,7 @@ def _symmetrised(rows: Rows, is_directed: bool | None, directed: str) -> tuple[R
     return Rows(starts, neighbours, _narrow(combined.data)), directed != "either", said
 
 
-def _without_diagonal(rows: Rows) -> tuple[Rows, Integers]:
+def _split_diagonal(rows: Rows) -> tuple[Rows, Integers]:
     loops = _as_scipy(rows).diagonal().astype(np.int64)
     if not loops.any():
         return rows, loops
@@ -311,7 +313,7 @@ def _without_diagonal(rows: Rows) -> tuple[Rows, Integers]:
     return Rows(starts, rows.neighbours[owners_differ], weights), loops
 
 
-def _reduced(rows: Rows, loops: Integers, unit: float) -> tuple[Rows, Integers, float]:
+def _drop_equal_weights(rows: Rows, loops: Integers, unit: float) -> tuple[Rows, Integers, float]:
     """The same graph without stored weights if they are all equal."""
     if rows.weights.size == 0:
         return rows, loops, unit

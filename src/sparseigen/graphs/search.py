@@ -86,7 +86,7 @@ class Searcher:
             candidates.append(self._run_power(label, start, count))
         return self.finish(candidates, count)
 
-    def best_under_way(self, count: int) -> Candidate | None:
+    def find_best_under_way(self, count: int) -> Candidate | None:
         """The best set of a search that was interrupted; None if there is none yet.
 
         Sets that were being changed are looked at anew: their products and values may be those of halfway.

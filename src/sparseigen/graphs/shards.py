@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sparseigen.checks.graphs import sums_are_exact
-from sparseigen.graphs.model import WeightFacts, WeightUnit, in_units, weight_facts
+from sparseigen.graphs.model import WeightFacts, WeightUnit, find_weight_facts, in_units
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.rows.partitions import Edges
 
@@ -34,9 +34,9 @@ class Arcs(NamedTuple):
         return cls(matrix.data, matrix.indices, matrix.indptr, matrix.shape, repeated)
 
     def matrix(self, values: NDArray[Any] | None = None) -> Any:
-        """As scipy's CSR, with other values if given."""
-        given = self.values if values is None else values
-        return sp.csr_array((given, self.columns, self.starts), shape=self.shape)
+        """As scipy's CSR, with other values where they are passed."""
+        values = self.values if values is None else values
+        return sp.csr_array((values, self.columns, self.starts), shape=self.shape)
 
 
 class ArcShard(NamedTuple):
@@ -70,7 +70,7 @@ class RowShard(NamedTuple):
     starts: Integers
     neighbours: NDArray[Any]
     weights: NDArray[Any]
-    """One an entry; of length 0 when all are 1."""
+    """One per entry; of length 0 when all are 1."""
     loops: Integers
     degrees: Integers
     """In the whole graph, loops included; set when peeling starts."""
@@ -82,7 +82,7 @@ class Summary(NamedTuple):
     vertices: int
     entries: int
     weight: int
-    """Sum of the shares: twice the weights of the entries, and the loops."""
+    """Sum of the losses: twice the weights of the entries, and the loops."""
 
 
 def split_edges(edges: Edges, n_shards: int) -> list[tuple[Edges, Edges]]:
@@ -100,15 +100,26 @@ def split_edges(edges: Edges, n_shards: int) -> list[tuple[Edges, Edges]]:
     return list(zip(*pieces, strict=True))
 
 
-def edge_facts(edges: Edges) -> tuple[int, int, int, bool]:
-    """Arcs, smallest and largest label, and whether they have weights."""
+class EdgeFacts(NamedTuple):
+    """Arcs, their smallest and largest label, and whether they have weights."""
+
+    arcs: int
+    low: int
+    high: int
+    weighted: bool
+
+
+def find_edge_facts(edges: Edges) -> EdgeFacts:
+    """The facts of some arcs."""
+    weighted = edges.weight is not None
     if len(edges.source) == 0:
-        return 0, 0, -1, edges.weight is not None
+        return EdgeFacts(0, 0, -1, weighted)
     ends = (edges.source, edges.target)
-    return len(ends[0]), int(min(e.min() for e in ends)), int(max(e.max() for e in ends)), edges.weight is not None
+    low, high = int(min(end.min() for end in ends)), int(max(end.max() for end in ends))
+    return EdgeFacts(len(edges.source), low, high, weighted)
 
 
-def shard_labels(pieces: list[tuple[Edges, Edges]], n_shards: int, space: int | None) -> Integers:
+def find_shard_labels(pieces: list[tuple[Edges, Edges]], n_shards: int, space: int | None) -> Integers:
     """The labels of a shard's vertices, ascending; ``space`` bounds them where they are dense."""
     ends = [outgoing.source for outgoing, _ in pieces] + [incoming.target for _, incoming in pieces]
     if space is None:
@@ -120,12 +131,7 @@ def shard_labels(pieces: list[tuple[Edges, Edges]], n_shards: int, space: int | 
     return np.flatnonzero(seen) * n_shards + remainder
 
 
-def merged_labels(parts: list[Integers]) -> Integers:
-    """All labels of the graph, ascending."""
-    return np.sort(np.concatenate(parts))
-
-
-def arc_shard(
+def build_arc_shard(
     pieces: list[tuple[Edges, Edges]], labels: Integers, ranks: Integers | None, n_shards: int, space: int
 ) -> ArcShard:
     """A shard from its pieces in the order of the partitions; ``ranks`` are all labels where these are not dense."""
@@ -136,19 +142,21 @@ def arc_shard(
 
     def rows(direction: int) -> Arcs:
         parts = [piece[direction] for piece in pieces]
-        own, columns = (np.concatenate([part[end] for part in parts]) for end in (direction, 1 - direction))
-        own = table[own // n_shards] if ranks is None else np.searchsorted(labels, own)
+        owners, columns = (np.concatenate([part[end] for part in parts]) for end in (direction, 1 - direction))
+        owners = table[owners // n_shards] if ranks is None else np.searchsorted(labels, owners)
         columns = columns if ranks is None else np.searchsorted(ranks, columns)
         if space < 1 << 31:
             columns = columns.astype(np.int32)
-        given = [part.weight for part in parts]
-        weights: NDArray[Any] | None = np.concatenate(given) if given[0] is not None else None  # type: ignore[arg-type]
-        return Arcs.of(*_summed(own, columns, weights, (len(labels), space)))
+        stored = [part.weight for part in parts if part.weight is not None]
+        weights = np.concatenate(stored) if stored else None
+        return Arcs.of(*_sum_duplicates(owners, columns, weights, (len(labels), space)))
 
     return ArcShard(labels, vertices, rows(0), rows(1))
 
 
-def _summed(rows: Integers, columns: Integers, weights: NDArray[Any] | None, shape: tuple[int, int]) -> tuple[Any, int]:
+def _sum_duplicates(
+    rows: Integers, columns: Integers, weights: NDArray[Any] | None, shape: tuple[int, int]
+) -> tuple[Any, int]:
     """CSR with duplicates summed in the order given, so that both ends of an arc see the same sum.
 
     And of how many weights an entry is the sum, at most, where such sums may have been rounded.
@@ -170,7 +178,7 @@ def _summed(rows: Integers, columns: Integers, weights: NDArray[Any] | None, sha
     return matrix, repeated
 
 
-def arc_facts(shard: ArcShard) -> ArcFacts:
+def find_arc_facts(shard: ArcShard) -> ArcFacts:
     """The facts of one shard."""
     outgoing, incoming = shard.outgoing, shard.incoming
     symmetric = (
@@ -178,10 +186,10 @@ def arc_facts(shard: ArcShard) -> ArcFacts:
         and np.array_equal(outgoing.columns, incoming.columns)
         and np.array_equal(outgoing.values, incoming.values)
     )
-    weights = replace(weight_facts(outgoing.values), repeated=outgoing.repeated)
+    weights = replace(find_weight_facts(outgoing.values), repeated=outgoing.repeated)
     arcs = len(outgoing.values)
     either = arcs if symmetric else (_pattern(outgoing) + _pattern(incoming)).nnz
-    loops = int(np.count_nonzero(_own_column(outgoing, shard.vertices)))
+    loops = int(np.count_nonzero(_mark_loops(outgoing, shard.vertices)))
     return ArcFacts(len(shard.labels), arcs, loops, symmetric, either, weights)
 
 
@@ -189,21 +197,21 @@ def _pattern(arcs: Arcs) -> Any:
     return arcs.matrix(np.ones(len(arcs.values), dtype=np.int8))
 
 
-def _own_column(arcs: Arcs, vertices: Integers) -> NDArray[np.bool_]:
+def _mark_loops(arcs: Arcs, vertices: Integers) -> NDArray[np.bool_]:
     """Which entries are loops."""
     found: NDArray[np.bool_] = np.repeat(vertices, np.diff(arcs.starts)) == arcs.columns
     return found
 
 
-def symmetric_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops: bool) -> RowShard:
+def build_row_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops: bool) -> RowShard:
     """The rows of the symmetric graph: ``combine`` is "as given", "sum" or "either"."""
     matrix = _in_units(shard.outgoing, unit)
     if combine != "as given":
-        other = _in_units(shard.incoming, unit)
-        matrix = (matrix + other if combine == "sum" else matrix.maximum(other)).tocsr()
+        incoming = _in_units(shard.incoming, unit)
+        matrix = (matrix + incoming if combine == "sum" else matrix.maximum(incoming)).tocsr()
     matrix.sort_indices()
     weights = matrix.data.astype(np.int64)
-    is_loop = _own_column(Arcs.of(matrix), shard.vertices)
+    is_loop = _mark_loops(Arcs.of(matrix), shard.vertices)
     owners = np.repeat(np.arange(len(shard.vertices)), np.diff(matrix.indptr))
     loops = np.zeros(len(shard.vertices), dtype=np.int64)
     if keep_loops:
@@ -222,12 +230,12 @@ def _in_units(arcs: Arcs, unit: WeightUnit) -> Any:
     return sp.csr_array((values.astype(np.int64), arcs.columns.copy(), arcs.starts.copy()), shape=arcs.shape)
 
 
-def entry_weights(shard: RowShard) -> Integers:
-    """One weight an entry, stored or not."""
+def expand_weights(shard: RowShard) -> Integers:
+    """One weight per entry, stored or not."""
     return Rows(shard.starts, shard.neighbours, shard.weights).all_weights()
 
 
-def row_sums(shard: RowShard, values: NDArray[Any] | None = None) -> Integers:
+def sum_rows(shard: RowShard, values: NDArray[Any] | None = None) -> Integers:
     """The sum of the values (weights if None) of each row's entries."""
     counts = np.diff(shard.starts)
     if values is None and shard.weights.size == 0:
@@ -240,56 +248,50 @@ def row_sums(shard: RowShard, values: NDArray[Any] | None = None) -> Integers:
     return sums
 
 
-def with_degrees(shard: RowShard) -> RowShard:
+def add_degrees(shard: RowShard) -> RowShard:
     """The shard with the degrees it has now written down."""
-    return shard._replace(degrees=row_sums(shard) + shard.loops)
+    return shard._replace(degrees=sum_rows(shard) + shard.loops)
 
 
-def shares(shard: RowShard) -> Integers:
-    """What each vertex takes with it when it leaves: twice its weight to the others, and its loop."""
-    return 2 * row_sums(shard) + shard.loops
+def find_losses(shard: RowShard) -> Integers:
+    """What the graph loses with each vertex: twice its weight to the others, and its loop."""
+    return 2 * sum_rows(shard) + shard.loops
 
 
-def summary(shard: RowShard) -> Summary:
+def summarise(shard: RowShard) -> Summary:
     """The size of a shard."""
-    return Summary(len(shard.vertices), len(shard.neighbours), int(shares(shard).sum()))
+    return Summary(len(shard.vertices), len(shard.neighbours), int(find_losses(shard).sum()))
 
 
-def weakest(shard: RowShard, threshold: int, kept: Integers) -> tuple[Integers, Integers]:
-    """The vertices with a share below the threshold (but those to be kept), and their shares."""
-    own = shares(shard)
-    leaving = np.flatnonzero((own < threshold) & ~np.isin(shard.vertices, kept))
-    return shard.vertices[leaving], own[leaving]
+def find_weakest(shard: RowShard, threshold: int, kept: Integers) -> tuple[Integers, Integers]:
+    """The vertices with a loss below the threshold (but those to be kept), and their losses."""
+    losses = find_losses(shard)
+    leaving = np.flatnonzero((losses < threshold) & ~np.isin(shard.vertices, kept))
+    return shard.vertices[leaving], losses[leaving]
 
 
-def removed_bits(removed: list[tuple[Integers, Integers]], space: int) -> NDArray[np.uint8]:
-    """The removed vertices of all shards, one bit a vertex."""
+def pack_vertices(vertices: Integers, space: int) -> NDArray[np.uint8]:
+    """Some vertices, one bit per vertex of the graph."""
     flags = np.zeros(space, dtype=bool)
-    for vertices, _ in removed:
-        flags[vertices] = True
+    flags[vertices] = True
     return np.packbits(flags)
 
 
-def vertex_bits(vertices: Integers, space: int) -> NDArray[np.uint8]:
-    """Some vertices, one bit a vertex."""
-    return removed_bits([(vertices, vertices)], space)
-
-
-def unpacked(bits: NDArray[np.uint8], space: int) -> NDArray[np.bool_]:
-    """One flag a vertex."""
+def unpack_bits(bits: NDArray[np.uint8], space: int) -> NDArray[np.bool_]:
+    """One flag per vertex."""
     flags: NDArray[np.bool_] = np.unpackbits(bits, count=space).view(bool)
     return flags
 
 
-def remaining(shard: RowShard, bits: NDArray[np.uint8], space: int, marked: bool) -> RowShard:
+def restrict_shard(shard: RowShard, bits: NDArray[np.uint8], space: int, marked: bool) -> RowShard:
     """The shard on the vertices that are marked (or, with ``marked=False``, on those that are not)."""
-    alive = unpacked(bits, space)
+    alive = unpack_bits(bits, space)
     alive = alive if marked else ~alive
     rows, lengths = alive[shard.vertices], np.diff(shard.starts)
     if not rows.all():
-        shard = _some_rows(shard, rows, lengths)
+        shard = _take_rows(shard, rows, lengths)
     entries = alive[shard.neighbours]
-    counts = row_sums(shard, entries.view(np.uint8))
+    counts = sum_rows(shard, entries.view(np.uint8))
     return shard._replace(
         starts=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
         neighbours=shard.neighbours[entries],
@@ -297,7 +299,7 @@ def remaining(shard: RowShard, bits: NDArray[np.uint8], space: int, marked: bool
     )
 
 
-def _some_rows(shard: RowShard, rows: NDArray[np.bool_], lengths: Integers) -> RowShard:
+def _take_rows(shard: RowShard, rows: NDArray[np.bool_], lengths: Integers) -> RowShard:
     """The shard on some of its rows."""
     entries = np.repeat(rows, lengths)
     return RowShard(
@@ -310,15 +312,15 @@ def _some_rows(shard: RowShard, rows: NDArray[np.bool_], lengths: Integers) -> R
     )
 
 
-def largest(values: Integers, count: int) -> Integers:
+def find_largest(values: Integers, count: int) -> Integers:
     """The largest values in decreasing order, ``count`` of them or all."""
     few = np.partition(values, len(values) - count)[len(values) - count :] if count < len(values) else values
     return np.sort(few)[::-1]
 
 
-def largest_removed(removed: tuple[Integers, Integers], count: int) -> tuple[int, Integers]:
-    """How many vertices a shard lost, and the largest of their shares."""
-    return len(removed[0]), largest(removed[1], count)
+def find_largest_removed(removed: tuple[Integers, Integers], count: int) -> tuple[int, Integers]:
+    """How many vertices a shard lost, and the largest of their losses."""
+    return len(removed[0]), find_largest(removed[1], count)
 
 
 class Extremes(NamedTuple):
@@ -331,15 +333,15 @@ class Extremes(NamedTuple):
     degrees: int
 
 
-def extremes(shard: RowShard, count: int) -> Extremes:
+def find_extremes(shard: RowShard, count: int) -> Extremes:
     """What bounds need of the whole graph, of one shard."""
     weights = shard.weights if shard.weights.size else np.ones(min(1, len(shard.neighbours)), dtype=np.int64)
     low, high = (int(weights.min()), int(weights.max())) if weights.size else (0, 0)
     divisor = int(np.gcd.reduce(shard.loops)) if shard.loops.size else 0
-    return Extremes(low, high, divisor, largest(shard.loops, count), int(shard.degrees.sum()))
+    return Extremes(low, high, divisor, find_largest(shard.loops, count), int(shard.degrees.sum()))
 
 
-def find_labels(shard: ArcShard, labels: Integers) -> tuple[Integers, Integers]:
+def locate_labels(shard: ArcShard, labels: Integers) -> tuple[Integers, Integers]:
     """The positions in ``labels`` of those this shard has, and our numbers of them."""
     place = np.minimum(np.searchsorted(shard.labels, labels), len(shard.labels) - 1)
     present = np.flatnonzero(shard.labels[place] == labels) if len(shard.labels) else np.zeros(0, dtype=np.int64)
@@ -352,5 +354,5 @@ def name_vertices(shard: ArcShard, vertices: Integers) -> tuple[Integers, Intege
     if len(shard.vertices) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), place
     inside = np.minimum(place, len(shard.vertices) - 1)
-    own = np.flatnonzero(shard.vertices[inside] == vertices)
-    return own, shard.labels[inside[own]], place
+    present = np.flatnonzero(shard.vertices[inside] == vertices)
+    return present, shard.labels[inside[present]], place

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import time
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,8 +18,8 @@ import numpy as np
 
 from sparseigen.checks.arguments import check_cardinality, check_choice, check_rng
 from sparseigen.checks.graph_objects import check_graph
-from sparseigen.checks.graphs import Graph, as_path, is_text, vertices_of
-from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, one_of
+from sparseigen.checks.graphs import WEIGHT, Graph, as_path, is_text, vertices_of
+from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, UnusedWeightsWarning, one_of
 from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts, UpperBounds
 from sparseigen.graphs.files import read_file
 from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Outcomes, Problem, Progress
@@ -39,6 +40,7 @@ class SubgraphOptions:
     polish: str | None
     directed: str
     self_loops: str
+    weight: str | None
     certify: bool
     rng: Any
 
@@ -53,6 +55,9 @@ class SubgraphOptions:
         check_choice(self.polish, POLISHES, "polish")
         check_choice(self.directed, DIRECTED, "directed")
         check_choice(self.self_loops, SELF_LOOPS, "self_loops")
+        if self.weight is not None and not is_text(self.weight):
+            message = f"weight={self.weight!r} must be the name of an edge attribute or column, or None for no weights."
+            raise OptionError(message)
         check_choice(self.certify, (True, False), "certify")
         object.__setattr__(self, "rng", check_rng(self.rng))
 
@@ -63,11 +68,12 @@ class SubgraphOptions:
 
     def to_settings(self) -> dict[str, Any]:
         """What a result tells of the options; its own facts tell the rest."""
-        return {name: getattr(self, name) for name in ("method", "polish", "directed", "self_loops")}
+        names = ["method", "polish", "directed", "self_loops", *([] if self.weight == WEIGHT else ["weight"])]
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
-class Searched:
+class Findings:
     """What a search found for every k, what bounds follow from (None: nothing is to be proved), and remarks."""
 
     outcomes: Outcomes
@@ -109,7 +115,7 @@ class SubgraphTask(ABC):
         """Allow the vertices of a result no longer."""
 
     @abstractmethod
-    def _search(self, ks: list[int], progress: Progress) -> Searched:
+    def _search(self, ks: list[int], progress: Progress) -> Findings:
         """Find a set for every k; what is entered into ``progress`` is kept when Ctrl-C comes."""
 
     @abstractmethod
@@ -146,13 +152,13 @@ class SubgraphTask(ABC):
         progress = Progress()
         results: dict[int, DenseSubgraphResult] = {}
         try:
-            searched = self._search(ks, progress)
+            found = self._search(ks, progress)
             seconds = time.perf_counter() - began
-            results = {k: self._result(k, searched.outcomes[k], seconds, searched.notes) for k in set(ks)}
-            if self.options.certify and searched.facts is not None:
-                bounds = UpperBounds(searched.facts)
+            results = {k: self._result(k, found.outcomes[k], seconds, found.notes) for k in set(ks)}
+            if self.options.certify and found.facts is not None:
+                bounds = UpperBounds(found.facts)
                 results = {
-                    k: replace(result, certificate=bounds.certificate(k, searched.outcomes[k].value))
+                    k: replace(result, certificate=bounds.certificate(k, found.outcomes[k].value))
                     for k, result in results.items()
                 }
         except KeyboardInterrupt:
@@ -160,7 +166,7 @@ class SubgraphTask(ABC):
             if not results:  # else the answer is there; only its proofs are not
                 reached = progress.find_reached()
                 results = {k: self._result(k, outcome, seconds, {}) for k, outcome in reached.items()}
-                results = {k: replace(one, stop_reason=StopReason.INTERRUPTED) for k, one in results.items()}
+                results = {k: replace(result, stop_reason=StopReason.INTERRUPTED) for k, result in results.items()}
             kept = DensityCurve(tuple(results[k] for k in ks if k in results), seconds)
             raise SolveInterrupted(present(kept) if kept.results else None, self.completed) from None
         return present(DensityCurve(tuple(results[k] for k in ks), time.perf_counter() - began))
@@ -195,7 +201,8 @@ class MemoryTask(SubgraphTask):
 
     def __init__(self, graph: Any, must_include: Any, candidates: Any, options: SubgraphOptions) -> None:
         self.options = options
-        self.source = source = load_graph(graph)
+        self.source = source = load_graph(graph, options.weight)
+        _warn_unused(source, named=not isinstance(graph, Graph) and as_path(graph) is None)
         self.whole, self.notes = build_graph(source, directed=options.directed, self_loops=options.self_loops)
         self.n_vertices, self.unit = self.whole.size, self.whole.unit
         self.choice: IntegerGraph | None = None
@@ -219,7 +226,7 @@ class MemoryTask(SubgraphTask):
     def _exclude(self, found: DenseSubgraphResult) -> None:
         self.allowed = np.setdiff1d(self.allowed, np.flatnonzero(found.indicator))
 
-    def _search(self, ks: list[int], progress: Progress) -> Searched:
+    def _search(self, ks: list[int], progress: Progress) -> Findings:
         facts = GraphFacts(self._restrict(self.whole), max(ks), sweeps=self.options.sweeps)
         fixed = facts.graph.no_flags()
         fixed[np.searchsorted(self.allowed, self.required)] = 1
@@ -228,7 +235,7 @@ class MemoryTask(SubgraphTask):
             start = np.searchsorted(self.allowed, np.intersect1d(start, self.allowed)).astype(np.int64)
         choice = None if self.choice is None else self._restrict(self.choice)
         problem = Problem(facts, fixed, start, self.options.polish, self.options.rng, choice, progress)
-        return Searched(METHODS[self.options.method](problem, ks), facts)
+        return Findings(METHODS[self.options.method](problem, ks), facts)
 
     def _restrict(self, graph: IntegerGraph) -> IntegerGraph:
         return graph if len(self.allowed) == graph.size else graph.induced(self.allowed)
@@ -240,7 +247,23 @@ class MemoryTask(SubgraphTask):
         return NamedSet(nodes, vertices, int(self.whole.loops[vertices].sum()), weight)
 
 
-def load_graph(graph: Any) -> Graph:
-    """A graph in memory from whatever the caller has, a path included."""
+def load_graph(graph: Any, weight: str | None) -> Graph:
+    """A graph in memory from whatever the caller has, a path included; ``weight`` as in `densest_k_subgraph`."""
     path = as_path(graph)
-    return check_graph(graph) if path is None else read_file(path)
+    if path is None:
+        return check_graph(graph, weight)
+    if weight in (None, WEIGHT):
+        return check_graph(read_file(path), weight)
+    return read_file(path, weight=weight)
+
+
+def _warn_unused(source: Graph, *, named: bool) -> None:
+    """Say that edges have numbers that could be weights; ``named``: the graph at hand has them by name."""
+    unused = source.notes.get("unused_attributes")
+    if unused:
+        use = "Pass" if named else "Read the file with networkx or pandas and pass"
+        message = (
+            f"no edge has a 'weight', so that every edge counts 1; not used: {', '.join(map(repr, unused))}. {use} "
+            f"weight={unused[0]!r} to use it as the weight, or weight=None if every edge is to count 1."
+        )
+        warnings.warn(message, UnusedWeightsWarning, stacklevel=5)  # of densest_k_subgraph's caller

@@ -12,12 +12,11 @@ import numpy as np
 
 from sparseigen.checks.arguments import check_many
 from sparseigen.checks.frames import as_positions
-from sparseigen.checks.graph_objects import check_graph
-from sparseigen.checks.graphs import Graph, as_path
+from sparseigen.checks.graphs import WEIGHT, Graph
 from sparseigen.config import require
 from sparseigen.errors import OptionError, ShapeError
-from sparseigen.graphs.files import read_file
 from sparseigen.graphs.model import IntegerGraph, build_graph
+from sparseigen.graphs.task import load_graph
 from sparseigen.report.page import Report, data_rows, render, rounded, setting_rows, version_rows
 from sparseigen.report.words import counted, listed, subgraph_sentence
 from sparseigen.results import DenseSubgraphResult, DensityCurve
@@ -197,8 +196,7 @@ def _opening(results: list[DenseSubgraphResult], chosen: int | None) -> int:
 
 
 def _source(graph: Any, result: DenseSubgraphResult) -> Graph:
-    path = as_path(graph)
-    source = check_graph(graph) if path is None else read_file(path)
+    source = load_graph(graph, result.settings.get("weight", WEIGHT))
     if source.n_vertices != result.indicator.size:
         message = f"graph has {source.n_vertices} vertices; the results are about one with {result.indicator.size}."
         raise ShapeError(message)
