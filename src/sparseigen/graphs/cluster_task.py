@@ -17,7 +17,7 @@ from sparseigen.graphs.cluster_power import ClusterPower
 from sparseigen.graphs.methods import Outcome, Outcomes, Problem, Progress, solve_tpower
 from sparseigen.graphs.model import SUMMED_TWICE, IntegerGraph
 from sparseigen.graphs.shards import Extremes
-from sparseigen.graphs.task import NamedSet, Findings, SubgraphOptions, SubgraphTask
+from sparseigen.graphs.task import Findings, NamedSet, SubgraphOptions, SubgraphTask
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.results import DenseSubgraphResult
 

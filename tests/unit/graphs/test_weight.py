@@ -148,7 +148,7 @@ def test_files_and_what_is_read_from_them(tmp_path):
     graph = se.read_graph(path, weight="km")
     assert se.densest_k_subgraph(graph, 4).weight == 31.0
     assert se.densest_k_subgraph(graph, 4, weight=None).weight == 10.0
-    with pytest.raises(OptionError, match="weight='km' names .*; a graph from read_graph has one weight per edge"):
+    with pytest.raises(OptionError, match=r"weight='km' names .*; a graph from read_graph has one weight per edge"):
         se.densest_k_subgraph(graph, 4, weight="km")
     with pytest.raises(GraphFileError, match="weight='cost' is not a column"):
         se.densest_k_subgraph(path, 4, weight="cost")
