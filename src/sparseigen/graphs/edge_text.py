@@ -106,7 +106,7 @@ def _weight(
         if names is None or wanted not in names:
             have = "no header" if names is None else "the columns " + ", ".join(map(repr, names))
             message = f"weight={wanted!r} is not a column of {path}; it has {have}."
-            raise GraphFileError(message)
+            raise GraphFileError(message, parameter="weight")
         return names.index(wanted)
     lower = [name.lower() for name in names or ()]
     if "weight" in lower:
@@ -115,7 +115,7 @@ def _weight(
     if len(rest) > 1:
         listed = ", ".join(map(repr, names)) if names is not None else f"{width} columns"
         message = f"{path} has {listed}: which of them is the weight? Name it ('weight')."
-        raise GraphFileError(message)
+        raise GraphFileError(message, parameter="weight")
     return rest[0] if rest else None
 
 

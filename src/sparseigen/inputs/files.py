@@ -65,7 +65,7 @@ def read_table(
     path = Path(path)
     if missing not in MISSING:
         message = f"missing={missing!r} is not known. Allowed: {one_of(MISSING)}."
-        raise OptionError(message)
+        raise OptionError(message, parameter="missing")
     if not path.is_file():
         message = f"{path} does not exist or is not a file; check the path."
         raise MissingDataError(message)
@@ -107,7 +107,7 @@ def _without_gaps(table: Table, missing: str) -> Table:
         kept = ~gaps.any(axis=1)
         if not kept.any():
             message = "every row has a gap, so none is left without; fill them instead (missing='mean')."
-            raise NonFiniteError(message)
+            raise NonFiniteError(message, parameter="missing")
         return table.with_rows(kept, f"{int((~kept).sum())} of {len(kept)} rows with gaps left out")
     empty = np.flatnonzero(gaps.all(axis=0))
     if empty.size:

@@ -161,7 +161,7 @@ class _Reading:
                 message = (
                     f"{name!r} is not a column of {self.path.name}; it has {', '.join(map(repr, header[:5]))}, ..."
                 )
-                raise OptionError(message)
+                raise OptionError(message, parameter="index" if name == self.options.index else "label")
         return [header.index(str(name)) for name in wanted]
 
     def _one_by_one(self, line: int, cells: Row) -> NDArray[np.float64]:
