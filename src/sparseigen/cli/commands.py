@@ -6,7 +6,6 @@ Exit codes: 0 an answer, 1 a defect, 2 bad usage, 3 bad data, 4 stopped early wi
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -117,7 +116,7 @@ def explain(error: BaseException, context: click.Context | None = None, *, debug
     code, sentence = _describe(error)
     options = [] if context is None else find_options(error, context)
     hint = f" See {' or '.join(options)}." if options else ""
-    sys.stderr.write(one_line(f"error: {sentence}{hint}") + "\n")
+    click.echo(one_line(f"error: {sentence}{hint}"), err=True)
     return code
 
 

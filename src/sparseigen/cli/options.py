@@ -39,10 +39,18 @@ class Argument(click.Argument):
         self.explanation = explanation
 
 
-option = partial(click.option, cls=Option)
-flag = partial(click.option, cls=Option, is_flag=True)
-argument = partial(click.argument, cls=Argument)
-path_option = partial(click.option, cls=Option, type=click.Path(path_type=Path))
+def option(*names: str, **settings: Any) -> Decorator:
+    """An option with a value; the decorator can be used for many commands (click's own only once before 8.1.4)."""
+    return lambda function: click.option(*names, cls=Option, **settings)(function)
+
+
+def argument(name: str, **settings: Any) -> Decorator:
+    """An argument, for many commands too."""
+    return lambda function: click.argument(name, cls=Argument, **settings)(function)
+
+
+flag = partial(option, is_flag=True)
+path_option = partial(option, type=click.Path(path_type=Path))
 
 
 def choice_option(name: str, allowed: Sequence[str], *, default: str | None, help: str) -> Decorator:

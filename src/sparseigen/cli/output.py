@@ -89,7 +89,7 @@ def _check_distinct(output: Output, read: list[Path]) -> None:
 def note(output: Output, text: str) -> None:
     """A line for people on standard error."""
     if not output.quiet:
-        sys.stderr.write(one_line(text) + "\n")
+        click.echo(one_line(text), err=True)
 
 
 def as_json(value: Any) -> str:

@@ -79,7 +79,7 @@ def _run_benchmark(area: str, parts: list[str]) -> None:
     command = [sys.executable, "-m", f"benchmarks.{area}", *parts]
     code = subprocess.run(command, cwd=find_checkout(), check=False).returncode
     if code:
-        sys.stderr.write(f"error: benchmarks.{area} ended with code {code}.\n")
+        click.echo(f"error: benchmarks.{area} ended with code {code}.", err=True)
         raise click.exceptions.Exit(code if code > 0 else FAILED)
 
 
