@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -51,7 +51,7 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        with failures_explained(ctx):
+        with explain_failures(ctx):
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -85,18 +85,18 @@ class Commands(click.Group):
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help(), err=True)
             ctx.exit(BAD_USAGE)
-        with failures_explained(ctx):
+        with explain_failures(ctx):
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Load and run the command."""
-        with warnings.catch_warnings(), failures_explained(ctx):
+        with warnings.catch_warnings(), explain_failures(ctx):
             warnings.simplefilter("ignore", ConvergenceWarning)  # exit code 4 and the notes say it
             return super().invoke(ctx)
 
 
 @contextmanager
-def failures_explained(context: click.Context) -> Iterator[None]:
+def explain_failures(context: click.Context) -> Iterator[None]:
     """No error leaves as a traceback: it becomes one sentence on standard error and an exit code."""
     try:
         yield
@@ -162,12 +162,10 @@ def bad_usage(message: str) -> click.UsageError:
     return click.UsageError(message, ctx=click.get_current_context(silent=True))
 
 
-def _show_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from sparseigen.cli.output import version
+def _show_version(context: click.Context) -> None:
+    from sparseigen.cli.output import version
 
-        print(f"sparseigen {version()}")
-        context.exit()
+    print(f"sparseigen {version()}")
 
 
 def _completion_script(context: click.Context) -> tuple[str, str]:
@@ -182,28 +180,34 @@ def _completion_script(context: click.Context) -> tuple[str, str]:
     return shell, kind(context.command, {}, "sparseigen", COMPLETION).source()
 
 
-def _show_completion(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        print(_completion_script(context)[1])
-        context.exit()
+def _show_completion(context: click.Context) -> None:
+    print(_completion_script(context)[1])
 
 
-def _install_completion(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
-    if not wanted:
-        return
+def _install_completion(context: click.Context) -> None:
     shell, script = _completion_script(context)
     place, startup = SHELLS[shell]
     target = Path.home() / place
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(script, encoding="utf-8")
-    line = f'. "{target}"\n'
     if startup is not None:
+        line = f'. "{target}"\n'.encode()
         file = Path.home() / startup
-        if not file.exists() or line not in file.read_text(encoding="utf-8"):
-            with file.open("a", encoding="utf-8") as end:
-                end.write(f"\n{line}")
+        if not file.exists() or line not in file.read_bytes():
+            with file.open("ab") as end:
+                end.write(b"\n" + line)
     print(f"{shell} completion installed in {target}; it works in new terminals.")
-    context.exit()
+
+
+def _action(name: str, act: Callable[[click.Context], None], help: str) -> Callable[..., Any]:
+    """A flag of the group that does something instead of running a command."""
+
+    def call(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+        if wanted and not context.resilient_parsing:
+            act(context)
+            context.exit()
+
+    return click.option(name, is_flag=True, is_eager=True, expose_value=False, callback=call, help=help)
 
 
 @click.group(
@@ -215,24 +219,12 @@ def _install_completion(context: click.Context, parameter: click.Parameter, want
     "Example: sparseigen pca measurements.csv -k 10 -n 5",
     context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
-@click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Print the version."
-)
-@click.option(
-    "--install-completion",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_install_completion,
-    help="Install completion for the current shell.",
-)
-@click.option(
+@_action("--version", _show_version, "Print the version.")
+@_action("--install-completion", _install_completion, "Install completion for the current shell.")
+@_action(
     "--show-completion",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_show_completion,
-    help="Show completion for the current shell, to copy it or customize the installation.",
+    _show_completion,
+    "Show completion for the current shell, to copy it or customize the installation.",
 )
 def app() -> None:
     """The group itself does nothing."""

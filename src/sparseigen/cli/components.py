@@ -33,7 +33,7 @@ from sparseigen.cli.output import (
     save,
     save_report,
 )
-from sparseigen.errors import SolveInterrupted
+from sparseigen.errors import SolveInterrupted, SparseigenError
 
 REPORT_POINTS = 40
 """Cardinalities on the path that a report's slider moves over."""
@@ -151,7 +151,11 @@ def read_start(text: str) -> Any:
         return text
     from sparseigen.inputs.files import read_table
 
-    values = read_table(path, index="none").values
+    try:
+        values = read_table(path, index="none").values
+    except SparseigenError as error:
+        error.parameter = "start"  # the options of DATA do not hold for this file
+        raise
     return values.ravel() if 1 in values.shape or values.ndim == 1 else values
 
 
@@ -227,22 +231,10 @@ def _spread(largest: int, size: int) -> list[int]:
 
 @command()
 @data_argument
-@option(
-    "-k",
-    "--k",
-    metavar="FIRST:LAST[:STEP]",
-    answers=["cardinalities"],
-    help="Cardinalities; default 1:50.",
-)
+@option("-k", "--k", metavar="FIRST:LAST[:STEP]", answers=["cardinalities"], help="Cardinalities; default 1:50.")
 @method_option
 @choice_option("--choose", RULES, default="elbow", help="Rule that suggests a k.")
-@option(
-    "--share",
-    metavar="SHARE",
-    type=float,
-    default=0.9,
-    help="For --choose share: the share of the dense optimum.",
-)
+@option("--share", metavar="SHARE", type=float, default=0.9, help="For --choose share: the share of the dense optimum.")
 @nonnegative_flag
 @certify_flag
 @reading_options

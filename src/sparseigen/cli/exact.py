@@ -132,19 +132,9 @@ def _sentence(loaded: Loaded, found: Any, cardinality: int, chosen: list[int] | 
 @command()
 @data_argument
 @option("-k", "--cardinality", metavar="K", required=True, help="Number of variables.")
+@option("--time-limit", metavar="SECONDS", type=float, default=60.0, help="Then the bracket so far, exit code 4.")
 @option(
-    "--time-limit",
-    metavar="SECONDS",
-    type=float,
-    default=60.0,
-    help="Then the bracket so far, exit code 4.",
-)
-@option(
-    "--gap",
-    metavar="SHARE",
-    type=float,
-    default=1e-6,
-    help="Stop when the relative gap is proven to be at most this.",
+    "--gap", metavar="SHARE", type=float, default=1e-6, help="Stop when the relative gap is proven to be at most this."
 )
 @reading_options
 @output_options

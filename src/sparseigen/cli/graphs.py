@@ -60,11 +60,7 @@ search_options = option_group(
 @graph_argument
 @option("-k", "k", metavar="K", required=True, help="Number of vertices.")
 @option(
-    "--count",
-    metavar="N",
-    type=click.IntRange(min=1),
-    default=1,
-    help="So many disjoint sets, one after the other.",
+    "--count", metavar="N", type=click.IntRange(min=1), default=1, help="So many disjoint sets, one after the other."
 )
 @option("--include", metavar="NODE,NODE", answers=["must_include"], help="Vertices that must be among them.")
 @search_options
@@ -143,15 +139,15 @@ def _rename_vertices(loaded: LoadedGraph, answer: Any) -> tuple[Any, Any]:
     if len(set(labels)) < len(labels):
         return graph, answer
 
-    def one(result: Any) -> Any:
+    def rename(result: Any) -> Any:
         return replace(result, nodes=tuple(loaded.name(node) for node in result.nodes))
 
     named = replace(graph, labels=labels)
     if hasattr(answer, "nodes"):
-        return named, one(answer)
+        return named, rename(answer)
     if hasattr(answer, "results"):
-        return named, replace(answer, results=tuple(one(result) for result in answer.results))
-    return named, [one(result) for result in answer]
+        return named, replace(answer, results=tuple(rename(result) for result in answer.results))
+    return named, [rename(result) for result in answer]
 
 
 def _show_sets(loaded: LoadedGraph, results: Sequence[Any], output: Output) -> None:
@@ -193,14 +189,7 @@ def _member_rows(loaded: LoadedGraph, results: Sequence[Any]) -> tuple[list[str]
 
 @command()
 @graph_argument
-@option(
-    "-k",
-    "--k",
-    metavar="FIRST:LAST[:STEP]",
-    required=True,
-    answers=["ks"],
-    help="Numbers of vertices: 10:300:10.",
-)
+@option("-k", "--k", metavar="FIRST:LAST[:STEP]", required=True, answers=["ks"], help="Numbers of vertices: 10:300:10.")
 @search_options
 @graph_reading_options
 @output_options

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sparseigen.cli.commands import bad_usage, one_line
 from sparseigen.cli.options import GraphReading, Reading
-from sparseigen.errors import (
-    InputError,
-    NonFiniteError,
-    NotSymmetricError,
-    ShapeError,
-    SparseigenError,
-    TooFewSamplesError,
-    one_of,
-)
+from sparseigen.errors import InputError, NonFiniteError, NotSymmetricError, ShapeError, TooFewSamplesError, one_of
 
 MAGIC = {
     b"\x93NUMPY": "npy",
@@ -97,7 +89,7 @@ def load(data: str, reading: Reading) -> Loaded:
     try:
         operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
     except NonFiniteError as error:
-        error.parameter = "missing"  # the options that a user of the library does not have
+        error.parameter = "missing"  # a way out that the library's own argument does not have
         raise
     except (NotSymmetricError, ShapeError, TooFewSamplesError) as error:
         error.parameter = "covariance"
@@ -120,19 +112,14 @@ def local_file(data: str, kind: str | None) -> Iterator[tuple[Path, str | None]]
     first = stream.read(BLOCK)
     kind = kind or next((name for magic, name in MAGIC.items() if first.startswith(magic)), "csv")
     packed = ".gz" if first.startswith(b"\x1f\x8b") else ""
-    with tempfile.TemporaryDirectory(prefix="sparseigen-") as folder:
-        path = Path(folder) / f"stdin.{kind}{packed}"
+    # Read from inside its folder the copy is "standard input.csv" in errors: its path means nothing to the user.
+    with tempfile.TemporaryDirectory(prefix="sparseigen-") as folder, chdir(folder):
+        path = Path(f"standard input.{kind}{packed}")
         with path.open("wb") as file:
             while first:
                 file.write(first)
                 first = stream.read(BLOCK)
-        try:
-            yield path, kind
-        except SparseigenError as error:  # the temporary file is nothing the user knows of
-            message = str(error).replace(str(path), "standard input").replace(path.name, "standard input")
-            if message == str(error):
-                raise
-            raise type(error)(message, parameter=error.parameter) from error
+        yield path, kind
 
 
 def read_names(text: str, count: int) -> tuple[str, ...]:

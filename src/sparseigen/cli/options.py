@@ -139,10 +139,7 @@ reading_options = option_group(
     flag("--scale", help="Scale every variable to unit variance."),
     flag("--drop-text", help="Leave out columns that hold text."),
     option(
-        "--label",
-        metavar="COLUMN",
-        answers=["drop_text"],
-        help="Column of groups: not a variable, colours the scores.",
+        "--label", metavar="COLUMN", answers=["drop_text"], help="Column of groups: not a variable, colours the scores."
     ),
     option("--index", metavar="COLUMN", default="auto", help="Column of row names; 'none' if there is none."),
     flag("--header/--no-header", default=None, help="First line holds names (default: if it holds text)."),
@@ -159,9 +156,7 @@ graph_reading_options = option_group(
     GraphReading,
     option("--weight", metavar="COLUMN", help="Column of weights of an edge list with a header."),
     path_option(
-        "--vertices",
-        metavar="FILE",
-        help="Table of the vertices: number, name, and latitude and longitude for a map.",
+        "--vertices", metavar="FILE", help="Table of the vertices: number, name, and latitude and longitude for a map."
     ),
     option("--format", metavar="NAME", help="For stdin: csv, mtx, npz, ..."),
 )

@@ -82,7 +82,17 @@ def test_pca_with_a_list(pitprops: Path) -> None:
 )
 def test_bad_start(start: np.ndarray, message: str, good: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "start.npy", start)
-    check_refused(run("pca", good, "--covariance", "-k", "1", "--start", tmp_path / "start.npy"), 3, message)
+    result = run("pca", good, "--covariance", "-k", "1", "--start", tmp_path / "start.npy")
+    check_refused(result, 3, message)
+    assert result.stderr.endswith("See --start NAME|FILE.\n")
+
+
+def test_a_start_in_a_file_that_is_no_vector(good: Path, tmp_path: Path) -> None:
+    """The options that mend DATA do not hold for this file: they are not shown."""
+    (tmp_path / "start.csv").write_text("a\n1\nx\n3\n")
+    result = run("pca", good, "--covariance", "-k", "1", "--start", tmp_path / "start.csv")
+    check_refused(result, 3, "start.csv, line 3, column 'a': 'x' is not a number")
+    assert result.stderr.endswith("See --start NAME|FILE.\n")
 
 
 def test_path(pitprops: Path) -> None:

@@ -304,10 +304,12 @@ def test_bad_graphs(command: str, text: str, message: str, tmp_path: Path) -> No
     [(("dks", "-", "-k", 2), "1 2 -3\n"), (("dks", "-", "-k", 2), "x\n"), (("pca", "-", "-k", 1), "a,b\n1,x\n")],
 )
 def test_errors_about_standard_input_do_not_name_the_temporary_file(arguments, text):
+    before = Path.cwd()
     result = run(*arguments, input=text)
     check_refused(result, 3, "standard input")
     assert "stdin." not in result.stderr
     assert "tmp" not in result.stderr
+    assert Path.cwd() == before  # the copy is read from inside its folder
 
 
 def read(tmp_path: Path, text: str, **options: object):
