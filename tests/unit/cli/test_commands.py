@@ -41,7 +41,7 @@ def test_completion_offers_the_commands() -> None:
 
 
 def test_start_loads_only_what_is_used(pitprops: Path) -> None:
-    heavy = ["rich", "pandas", "plotly", "jinja2", "networkx", "sklearn", "scipy.linalg", "scipy.sparse"]
+    heavy = ["pydantic", "rich", "pandas", "plotly", "jinja2", "networkx", "sklearn", "scipy.linalg", "scipy.sparse"]
     code = (
         "import sys\nfrom sparseigen.cli import main\n"
         f"sys.argv = ['sparseigen', 'pca', {str(pitprops)!r}, '--covariance', '-k', '5']\n"
