@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SHOWN = ("numpy", "scipy", "scikit-learn", "networkx", "igraph", "dask", "distributed", "pyarrow", "h5py", "zarr",
-         "pandas", "polars", "plotly", "jinja2", "typer", "rich", "hypothesis", "pytest")  # fmt: skip
+         "pandas", "polars", "plotly", "jinja2", "click", "rich", "hypothesis", "pytest")  # fmt: skip
 BUILT_WITH = ("nanobind", "scikit-build-core", "cmake")
 IMPORTED_AS = {"scikit-learn": "sklearn"}
 # Warnings that old versions of others give on a newer Python or on newer neighbours say nothing about our code.

@@ -29,7 +29,7 @@ OPTIONAL_PACKAGES = {
     "zarr": "chunked",
     "plotly": "report",
     "jinja2": "report",
-    "typer": "cli",
+    "click": "cli",
     "rich": "cli",
 }
 """Importable name -> the extra that installs it."""

@@ -72,7 +72,7 @@ def check_space(folder: Path, needed: int) -> None:
             f"{folder} has {free:,} bytes free, {needed + SPARE:,} are needed. "
             "Make room or choose another folder ('to')."
         )
-        raise DownloadError(message)
+        raise DownloadError(message, parameter="to")
 
 
 def size_of(path: Path) -> int:
@@ -136,7 +136,7 @@ def _append(file: Any, piece: bytes, partial: Path) -> None:
         file.write(piece)
     except OSError as failure:
         message = f"{partial} cannot be written ({failure.strerror}). Make room or choose another folder ('to')."
-        raise DownloadError(message) from None
+        raise DownloadError(message, parameter="to") from None
 
 
 def _too_large(url: str, size: int, largest: int) -> str:
@@ -162,14 +162,14 @@ def _open(url: str, have: int) -> Any:
             f"{urlsplit(url).netloc} cannot be reached ({failure.reason}). Check the network and the proxy settings, "
             "or use a mirror ('base_url')."
         )
-        raise DownloadError(message) from None
+        raise DownloadError(message, parameter="base_url") from None
     except OSError as failure:
         raise _BrokenOff(str(failure) or type(failure).__name__) from None
     encoding = response.headers.get("Content-Encoding", "identity")
     if encoding != "identity":
         response.close()
         message = f"{url} comes encoded as {encoding!r}, which was not asked for. Use a mirror ('base_url')."
-        raise DownloadError(message)
+        raise DownloadError(message, parameter="base_url")
     return response
 
 

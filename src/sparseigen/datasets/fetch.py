@@ -142,7 +142,7 @@ class _Fetching:
                 message = (
                     f"{target} is there but is not the published file: {wrong}. Remove it, or replace it ('replace')."
                 )
-                raise DownloadError(message)
+                raise DownloadError(message, parameter="replace")
         partial = self._download(file)
         with writing(target):
             os.replace(partial, target)

@@ -65,7 +65,7 @@ class ClusterTask:
         checked = check_cardinality(k, self.n_allowed, what="k", of=of)
         if checked < len(self.required):
             message = f"k={checked} is less than the {len(self.required)} vertices of must_include."
-            raise CardinalityError(message)
+            raise CardinalityError(message, parameter="k")
         return checked
 
     def solve(self, ks: list[int]) -> DensityCurve:

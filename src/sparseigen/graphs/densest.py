@@ -180,7 +180,7 @@ def disjoint_dense_subgraphs(
     k, count = task.check_k(k), check_count(count, "count")
     if k * count > task.n_allowed:
         message = f"count={count} disjoint sets of k={k} vertices need {k * count}; there are {task.n_allowed}."
-        raise CardinalityError(message)
+        raise CardinalityError(message, parameter="count")
     results = []
     for _ in range(count):
         try:
@@ -204,7 +204,7 @@ def _check_settings(
     check_choice(method, METHODS, "method")
     if directed == "outgoing" and method not in BY_OUTGOING:
         message = f"directed='outgoing' is for the methods {one_of(BY_OUTGOING)}; method={method!r} needs 'average'."
-        raise OptionError(message)
+        raise OptionError(message, parameter="directed")
     return {
         "method": check_choice(method, METHODS, "method"),
         "start": start,
@@ -236,7 +236,7 @@ class _Task:
         outside = np.setdiff1d(self.required, self.allowed)
         if outside.size:
             message = f"must_include holds {self.source.label(int(outside[0]))!r}, which is not among the candidates."
-            raise OptionError(message)
+            raise OptionError(message, parameter="must_include")
         start = settings["start"]
         self.start = start if is_text(start) else vertices_of(self.source, start, "start")
 
@@ -257,7 +257,7 @@ class _Task:
         checked = check_cardinality(k, len(self.allowed), what="k", of=of)
         if checked < len(self.required):
             message = f"k={checked} is less than the {len(self.required)} vertices of must_include."
-            raise CardinalityError(message)
+            raise CardinalityError(message, parameter="k")
         return checked
 
     def solve(self, ks: list[int]) -> DensityCurve:

@@ -365,7 +365,7 @@ def test_command(site: Site, tmp_path: Path) -> None:
     site.files[f"{PLACE}.graph"] = b"other"
     publish_sums(site)
     again = run("datasets", "fetch", "amazon-2008", "--to", tmp_path, "--base-url", site.url)
-    check_refused(again, 3, "Remove it, or replace it (--replace)")
+    check_refused(again, 3, "Remove it, or replace it ('replace'). See --replace.")
     assert run("datasets", "fetch", "amazon-2008", "--to", tmp_path, "--base-url", site.url, "--replace").exit_code == 0
     check_refused(run("datasets", "fetch", "colon"), 2, "'colon' has no public address; newsgroups20, cnr-2000")
     check_refused(run("datasets", "fetch", "moon"), 2, "'moon' is not a data set")
