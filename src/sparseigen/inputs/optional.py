@@ -21,6 +21,7 @@ OPTIONAL_PACKAGES = {
     "zarr": "chunked",
     "plotly": "report",
     "jinja2": "report",
+    "pooch": "datasets",
     "typer": "cli",
     "rich": "cli",
 }
