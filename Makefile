@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 CORE := pyproject.toml CMakeLists.txt $(wildcard src/cpp/*)
 # Two cores: two test processes, one BLAS thread each.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# The real data sets: those beside the checkout, where there are some and no others are named.
+export SPARSEIGEN_DATA ?= $(abspath $(wildcard ../shared/data))
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
   wheel-test lock audit test-oldest test-newest coverage mutants fuzz stress sanitize \

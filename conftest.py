@@ -1,10 +1,16 @@
-"""Doctests that read the real data sets skip where there are none, and fail for that under CI=true."""
+"""The real data sets beside the checkout; doctests that read them skip where there are none, but fail under CI=true."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
+
+# For the tests and all processes that they start. Where there are none, no other data, of the user, take their place.
+os.environ["SPARSEIGEN_DATA"] = os.environ.get("SPARSEIGEN_DATA") or str(
+    Path(__file__).resolve().parents[1] / "shared" / "data"
+)
 
 READS_DATA = ("data_folder()", "load_gene_")
 

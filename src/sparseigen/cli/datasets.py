@@ -25,9 +25,7 @@ def show(
 
     Example: sparseigen datasets show colon
     """
-    from sparseigen.datasets.catalogue import CATALOGUE, Entry, is_there, paths_of
-    from sparseigen.datasets.folder import data_folder
-    from sparseigen.datasets.sources import SOURCES
+    from sparseigen.datasets.catalogue import CATALOGUE, SOURCES, Entry, data_folder, is_there, paths_of
     from sparseigen.report.tables import aligned
 
     try:
@@ -90,9 +88,8 @@ def fetch(
     Example: sparseigen datasets fetch amazon-2008 --to ~/data
     """
     from sparseigen.cli.working import Working
-    from sparseigen.datasets.catalogue import CATALOGUE
+    from sparseigen.datasets.catalogue import CATALOGUE, SOURCES
     from sparseigen.datasets.fetch import fetch_dataset
-    from sparseigen.datasets.sources import SOURCES
 
     if name not in SOURCES:
         known = "has no public address" if name in CATALOGUE else "is not a data set"
