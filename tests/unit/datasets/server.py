@@ -24,7 +24,7 @@ class Site:
         self.url = ""
         self.ranges = True
         self.break_off_after: int | None = None
-        self.declared: int | None = None
+        self.declared: int | str | None = None
         self.chunked = False
         self.redirects: dict[str, str] = {}
         self.refusals: dict[str, int] = {}

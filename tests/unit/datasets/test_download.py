@@ -87,6 +87,14 @@ def test_declared_size_too_small_is_found_by_the_checksum(site: Site, tmp_path: 
     assert left_in(tmp_path) == []
 
 
+def test_declared_size_that_is_no_number(site: Site, tmp_path: Path) -> None:
+    site.declared = "many"
+    seen: list[tuple[str, int, int]] = []
+    files = fetch_dataset("amazon-2008", to=tmp_path, base_url=site.url, on_progress=lambda *news: seen.append(news))
+    assert files[1].path.read_bytes() == GRAPH
+    assert seen[-1] == ("amazon-2008.graph", len(GRAPH), 0)
+
+
 def test_full_disk_is_noticed_before(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
     with pytest.raises(DownloadError, match=r"has 1,000 bytes free, .* are needed. Make room"):
