@@ -29,6 +29,7 @@ OPTIONAL_PACKAGES = {
     "zarr": "chunked",
     "plotly": "report",
     "jinja2": "report",
+    "pooch": "datasets",
     "click": "cli",
     "rich": "cli",
 }

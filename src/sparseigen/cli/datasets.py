@@ -43,9 +43,7 @@ def show(name: str | None, json: bool) -> None:
 
     Example: sparseigen datasets show colon
     """
-    from sparseigen.datasets.catalogue import CATALOGUE, Entry, is_there, paths_of
-    from sparseigen.datasets.folder import data_folder
-    from sparseigen.datasets.sources import SOURCES
+    from sparseigen.datasets.catalogue import CATALOGUE, SOURCES, Entry, data_folder, is_there, paths_of
     from sparseigen.report.words import aligned
 
     try:
@@ -102,9 +100,8 @@ def fetch(name: str, to: Path | None, base_url: str | None, replace: bool, quiet
 
     Example: sparseigen datasets fetch amazon-2008 --to ~/data
     """
-    from sparseigen.datasets.catalogue import CATALOGUE
+    from sparseigen.datasets.catalogue import CATALOGUE, SOURCES
     from sparseigen.datasets.fetch import fetch_dataset
-    from sparseigen.datasets.sources import SOURCES
 
     if name not in SOURCES:
         known = "has no public address" if name in CATALOGUE else "is not a data set"
