@@ -105,7 +105,7 @@ def _convert(path: Path) -> Any:
 
 
 def _places(path: Path) -> Any:
-    from sparseigen.cli.vertices import read_places
+    from sparseigen.cli.loading import read_places
 
     return read_places(path)
 

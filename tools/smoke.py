@@ -20,7 +20,7 @@ import scipy.sparse as sp
 import sparseigen
 from sparseigen import kernels
 
-EXTRAS = ("sklearn", "networkx", "pandas", "polars", "pyarrow", "dask", "torch", "plotly", "jinja2", "typer", "rich")
+EXTRAS = ("sklearn", "networkx", "pandas", "polars", "pyarrow", "dask", "torch", "plotly", "jinja2", "pooch", "click")
 
 
 def check(what: str, holds: bool, found: object) -> None:

@@ -20,7 +20,7 @@ IN_SDIST = re.compile(
     r"(src|tests|docs|benchmarks|fuzzing|tools|requirements)/.*|(conftest|setup)\.py|pyproject\.toml|CMakeLists\.txt|Makefile"
     r"|LICENSE|[A-Z]+\.md|PKG-INFO|\.gitignore|\.pre-commit-config\.yaml"
 )
-NEEDED = ("sparseigen/py.typed", "sparseigen/datasets/pitprops.py", "sparseigen/report/page_parts/base.html")
+NEEDED = ("sparseigen/py.typed", "sparseigen/datasets/loaders.py", "sparseigen/report/page_parts/base.html")
 JUNK = re.compile(r"__pycache__|\.pyc$|\.so$|\.o$|(^|/)build/|_build/|auto_examples|\.venv|\.(csv|npz|parquet)$")
 # The extension itself, and the points of the curves that a page of the documentation shows.
 NOT_JUNK = re.compile(r"sparseigen/kernels/_compiled\.[\w.-]+|docs/reproduction/[\w.-]+\.csv")

@@ -15,9 +15,6 @@ ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.sta
     "OMP_NUM_THREADS": "1",
     "CMAKE_BUILD_PARALLEL_LEVEL": str(os.cpu_count() or 1),
 }
-DATA = ROOT.parent / "shared" / "data"
-if DATA.is_dir():  # where `make test` finds the real data sets; from an unpacked sdist that is another place
-    ENVIRONMENT.setdefault("SPARSEIGEN_DATA", str(DATA))
 
 
 class Counts:

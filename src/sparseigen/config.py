@@ -29,7 +29,8 @@ OPTIONAL_PACKAGES = {
     "zarr": "chunked",
     "plotly": "report",
     "jinja2": "report",
-    "typer": "cli",
+    "pooch": "datasets",
+    "click": "cli",
     "rich": "cli",
 }
 """Importable name -> the extra that installs it."""

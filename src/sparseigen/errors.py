@@ -10,7 +10,15 @@ from collections.abc import Iterable
 
 
 class SparseigenError(Exception):
-    """Base class of every error this package raises on purpose."""
+    """Base class of every error this package raises on purpose.
+
+    ``parameter`` is the name of the argument at fault (or of the one that mends it) where that is known, else None: a
+    front end shows its own field beside the message. Of an entry such as ``cardinalities[2]`` it is the whole argument.
+    """
+
+    def __init__(self, *arguments: object, parameter: str | None = None) -> None:
+        super().__init__(*arguments)
+        self.parameter = None if parameter is None else parameter.partition("[")[0].partition(".")[0]
 
 
 class InputError(SparseigenError, ValueError):

@@ -15,6 +15,7 @@ ELSEWHERE = {
     "datasets/fetch.py": "a download takes its name once its checksum fits",
     "datasets/archive.py": "an archive is unpacked into a folder that takes its name at the end",
     "cli/__init__.py": "streams that were closed are opened on the null device",
+    "cli/commands.py": "completion scripts go where the shell looks for them",
     "cli/loading.py": "a copy of standard input in a temporary folder",
 }
 WRITING = {"write_text", "write_bytes", "savez", "savez_compressed", "savetxt", "tofile", "mkdir", "mkdtemp", "mkstemp",

@@ -60,7 +60,7 @@ def choose_weights(graph: Graph, weight: str | None, what: str) -> Graph:
         f"weight={weight!r} names an edge attribute or column; {what} has one weight per edge, without a name. Leave "
         "weight= out to use it, or pass weight=None to count every edge once."
     )
-    raise OptionError(message)
+    raise OptionError(message, parameter="weight")
 
 
 def _from_columns(columns: list[NDArray[Any]], weight: str | None) -> Graph:
@@ -135,7 +135,7 @@ def _check_named(weight: str | None, numeric: list[str]) -> list[str]:
         return numeric
     known = f"numeric attributes are {', '.join(map(repr, numeric))}" if numeric else "no attribute is numeric"
     message = f"weight={weight!r} is an attribute of no edge; {known}. Pass weight=None to count every edge once."
-    raise OptionError(message)
+    raise OptionError(message, parameter="weight")
 
 
 def _note_unused(graph: Graph, unused: list[str]) -> Graph:

@@ -248,7 +248,7 @@ def vertices_of(graph: Graph, nodes: Any, name: str) -> NDArray[np.int64] | None
         return None
     if isinstance(nodes, (str, bytes)) or not hasattr(nodes, "__iter__"):
         message = f"{name}={nodes!r} must be a collection of vertices (list, set, array)."
-        raise OptionError(message)
+        raise OptionError(message, parameter=name)
     wanted = [node.item() if isinstance(node, np.generic) else node for node in nodes]
     position = None if graph.labels is None else {label: i for i, label in enumerate(graph.labels)}
     found = []
@@ -261,7 +261,7 @@ def vertices_of(graph: Graph, nodes: Any, name: str) -> NDArray[np.int64] | None
         if not known:
             first = [graph.label(i) for i in range(min(5, graph.n_vertices))]
             message = f"{name} holds {node!r}, which is not a vertex of the graph; the first vertices are {first}."
-            raise NodeError(message)
+            raise NodeError(message, parameter=name)
         found.append(number)
     return np.unique(np.array(found, dtype=np.int64))
 
@@ -272,12 +272,12 @@ def vertex_labels(nodes: Any, name: str) -> NDArray[np.int64] | None:
         return None
     if isinstance(nodes, (str, bytes)) or not hasattr(nodes, "__iter__"):
         message = f"{name}={nodes!r} must be a collection of vertices (list, set, array)."
-        raise OptionError(message)
+        raise OptionError(message, parameter=name)
     wanted = [node.item() if isinstance(node, np.generic) else node for node in nodes]
     for node in wanted:
         if not isinstance(node, int) or isinstance(node, bool):
             message = f"{name} holds {node!r}; the vertices of a graph on a cluster are whole numbers."
-            raise NodeError(message)
+            raise NodeError(message, parameter=name)
     return np.unique(np.array(wanted, dtype=np.int64))
 
 

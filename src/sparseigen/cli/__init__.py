@@ -11,13 +11,11 @@ def main() -> None:
     """Run the command line."""
     _check_streams()
     try:
-        import typer  # noqa: F401 - only to tell the user early and clearly
-
         from sparseigen.cli.commands import run
     except ImportError as error:
-        if error.name not in ("typer", "rich"):
+        if error.name not in ("click", "rich"):
             raise
-        sys.stderr.write("The command line needs typer and rich. Install them with: pip install 'sparseigen[cli]'\n")
+        sys.stderr.write("The command line needs click and rich. Install them with: pip install 'sparseigen[cli]'\n")
         sys.exit(2)
     except KeyboardInterrupt:  # while the commands load, before anything of theirs can answer
         sys.stderr.write("error: stopped before there was an answer.\n")

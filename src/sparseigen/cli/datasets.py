@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Annotated, Any
 
-import typer
-import typer.core
+import click
 
-from sparseigen.cli.failures import bad_usage
-from sparseigen.cli.output import as_json
-from sparseigen.cli.plain_values import use_plain_values
+from sparseigen.cli.commands import Command, bad_usage
+from sparseigen.cli.options import argument, flag, json_flag, option, path_option, quiet_flag
+from sparseigen.cli.output import Working, as_json
 from sparseigen.errors import MissingDataError
 
 
-def show(
-    name: Annotated[str | None, typer.Argument(help="One data set: its files and a command to try.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
-) -> None:
+class ShowByDefault(click.Group):
+    """``datasets`` and ``datasets NAME`` mean ``datasets show [NAME]``."""
+
+    command_class = Command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the command in where it was left out."""
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=ShowByDefault, short_help="List, show and fetch data sets.")
+def datasets() -> None:
+    """List the data sets, show where their files are, fetch those that are published.
+
+    Example: sparseigen datasets colon
+    """
+
+
+@datasets.command(short_help="List the data sets, or show one.")
+@argument("name", metavar="[NAME]", required=False, explanation="One data set: its files and a command to try.")
+@json_flag
+def show(name: str | None, json: bool) -> None:
     """List the data sets, and show where their files are ('datasets NAME' is the same).
 
     PitProps ships with the package. The others are read from the folder in SPARSEIGEN_DATA.
 
     Example: sparseigen datasets show colon
     """
-    from sparseigen.datasets.catalogue import CATALOGUE, Entry, is_there, paths_of
-    from sparseigen.datasets.folder import data_folder
-    from sparseigen.datasets.sources import SOURCES
+    from sparseigen.datasets.catalogue import CATALOGUE, SOURCES, Entry, data_folder, is_there, paths_of
     from sparseigen.report.words import aligned
 
     try:
@@ -69,18 +85,13 @@ def show(
         print(f"get it: sparseigen datasets fetch {name}")
 
 
-def fetch(
-    name: Annotated[str, typer.Argument(help="The data set; 'datasets' says which can be fetched.")],
-    to: Annotated[
-        Path | None, typer.Option("--to", help="The data folder; without it the one in SPARSEIGEN_DATA.")
-    ] = None,
-    base_url: Annotated[
-        str | None,
-        typer.Option("--base-url", help="A mirror with NAME/FILE below it; also the variable SPARSEIGEN_MIRROR."),
-    ] = None,
-    replace: Annotated[bool, typer.Option("--replace", help="Replace a file that fails the check.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-) -> None:
+@datasets.command(short_help="Download a data set and check it.")
+@argument("name", metavar="NAME", explanation="The data set; 'datasets' says which can be fetched.")
+@path_option("--to", metavar="DIR", help="The data folder; without it the one in SPARSEIGEN_DATA.")
+@option("--base-url", metavar="URL", help="A mirror with NAME/FILE below it; also the variable SPARSEIGEN_MIRROR.")
+@flag("--replace", help="Replace a file that fails the check.")
+@quiet_flag
+def fetch(name: str, to: Path | None, base_url: str | None, replace: bool, quiet: bool) -> None:
     """Download a data set from where it is published, and check it.
 
     A download that was interrupted is continued by the same command. The web graphs come from the Laboratory for Web
@@ -89,10 +100,8 @@ def fetch(
 
     Example: sparseigen datasets fetch amazon-2008 --to ~/data
     """
-    from sparseigen.cli.working import Working
-    from sparseigen.datasets.catalogue import CATALOGUE
+    from sparseigen.datasets.catalogue import CATALOGUE, SOURCES
     from sparseigen.datasets.fetch import fetch_dataset
-    from sparseigen.datasets.sources import SOURCES
 
     if name not in SOURCES:
         known = "has no public address" if name in CATALOGUE else "is not a data set"
@@ -113,32 +122,3 @@ def fetch(
     print(f"from: {SOURCES[name].publisher}")
     if SOURCES[name].unpacked is not None:
         print("These are the raw messages: sklearn.datasets.load_files(FOLDER, encoding='latin-1') reads each half.")
-
-
-class _ShowByDefault(typer.core.TyperGroup):
-    """``datasets`` and ``datasets NAME`` mean ``datasets show [NAME]``."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
-            args = ["show", *args]
-        use_plain_values(self, ctx)
-        return super().parse_args(ctx, args)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        command = super().get_command(ctx, cmd_name)
-        if command is not None:
-            use_plain_values(command, ctx)
-        return command
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command of this module."""
-    group = typer.Typer(
-        cls=_ShowByDefault,
-        rich_markup_mode=None,
-        help="List the data sets, show where their files are, fetch those that are published. "
-        "Example: sparseigen datasets colon",
-    )
-    group.command("show")(show)
-    group.command("fetch")(fetch)
-    app.add_typer(group, name="datasets")

@@ -2,48 +2,46 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+from sparseigen.cli.commands import bad_usage, command
+from sparseigen.cli.loading import Loaded, load
+from sparseigen.cli.options import (
+    Output,
+    Reading,
+    choice_option,
+    data_argument,
+    option,
+    output_options,
+    read_cardinality,
+    reading_options,
+)
+from sparseigen.cli.output import (
+    Working,
+    as_csv,
+    check_output,
+    component_files,
+    emit,
+    end,
+    limit_note,
+    loading_rows,
+    save,
+    save_report,
+)
+from sparseigen.errors import SolveInterrupted
 
-from sparseigen.cli.failures import bad_usage
-from sparseigen.cli.loading import Loaded, cardinalities, load
-from sparseigen.cli.options import DataFile, Output, Reading, expanded
-from sparseigen.cli.output import as_csv, check_output, emit, save, save_report
-from sparseigen.cli.pca import end, limit_note, loading_rows, score_rows
-from sparseigen.cli.working import Working
-from sparseigen.errors import CardinalityError, SolveInterrupted
+EFFORTS = ("cheap", "default", "tight")
 
 
-class Effort(StrEnum):
-    """How hard a bound tries."""
-
-    CHEAP = "cheap"
-    DEFAULT = "default"
-    TIGHT = "tight"
-
-
-def one_cardinality(text: str) -> int:
-    """A single k."""
-    found = cardinalities(text)
-    if len(found) != 1:
-        message = f"cardinality={text!r} must be one whole number here."
-        raise CardinalityError(message)
-    return found[0]
-
-
+@command()
+@data_argument
+@option("-k", "--cardinality", metavar="K", help="Number of variables.")
+@option("--support", metavar="NAME,NAME,...", answers=["candidates"], help="Variables of your own: how good are they?")
+@choice_option("--effort", EFFORTS, default="default", help="How hard to try; tight takes up to about 10 s more.")
+@reading_options
+@output_options
 def certify(
-    data: DataFile,
-    reading: Reading,
-    output: Output,
-    k: Annotated[str | None, typer.Option("-k", "--cardinality", metavar="K", help="Number of variables.")] = None,
-    support: Annotated[
-        str | None, typer.Option(metavar="NAME,NAME,...", help="Variables of your own: how good are they?")
-    ] = None,
-    effort: Annotated[
-        Effort, typer.Option(help="How hard to try; tight takes up to about 10 s more.")
-    ] = Effort.DEFAULT,
+    data: str, cardinality: str | None, support: str | None, effort: str, reading: Reading, output: Output
 ) -> None:
     """Prove how much variance any k variables can explain.
 
@@ -54,7 +52,7 @@ def certify(
     Example: sparseigen certify measurements.csv --support height,weight,age
     """
     check_output(output, data, *reading.files())
-    if k is None and support is None:
+    if cardinality is None and support is None:
         message = "give -k, the number of variables, or --support, their names."
         raise bad_usage(message)
     if output.report is not None:
@@ -64,13 +62,13 @@ def certify(
         loaded = load(data, reading)
         working.step("proving")
         chosen = None if support is None else _positions(loaded, support)
-        cardinality = one_cardinality(k) if k is not None else len(chosen or ())
-        found = _certificate(loaded, cardinality, chosen, effort.value)
-    answer = found.to_dict() | {"cardinality": cardinality, "effort": effort.value}
+        wanted = read_cardinality(cardinality) if cardinality is not None else len(chosen or ())
+        found = _bracket(loaded, wanted, chosen, effort)
+    answer = found.to_dict() | {"cardinality": wanted, "effort": effort}
     if chosen is not None:
         answer["support"] = [_name(loaded, i) for i in chosen]
     rows = (list(answer), [[_cell(value) for value in answer.values()]])
-    emit(output, table=f"{loaded.title()}\n\n{_sentence(loaded, found, cardinality, chosen)}", answer=answer, rows=rows)
+    emit(output, table=f"{loaded.title()}\n\n{_sentence(loaded, found, wanted, chosen)}", answer=answer, rows=rows)
     save(output, "certify", loaded.facts(), answer, {"certificate.csv": as_csv(*rows)})
 
 
@@ -98,14 +96,14 @@ def _positions(loaded: Loaded, support: str) -> list[int]:
     return [] if found is None else [int(i) for i in found]
 
 
-def _certificate(loaded: Loaded, cardinality: int, chosen: list[int] | None, effort: str) -> Any:
+def _bracket(loaded: Loaded, cardinality: int, chosen: list[int] | None, effort: str) -> Any:
     from sparseigen.solve.eigenvector import upper_bound
 
     if chosen is None:
         return upper_bound(loaded.operator, cardinality, effort=effort)
     import numpy as np
 
-    from sparseigen.certificates import certify as bracket
+    from sparseigen.certificates import certify as certify_vector
     from sparseigen.checks.arguments import check_cardinality
     from sparseigen.operators.contract import SparseVector
 
@@ -115,7 +113,7 @@ def _certificate(loaded: Loaded, cardinality: int, chosen: list[int] | None, eff
         raise bad_usage(message)
     indices = np.array(chosen, dtype=np.int64)
     _, vectors = np.linalg.eigh(np.asarray(loaded.operator.submatrix(indices), dtype=np.float64))
-    return bracket(loaded.operator, cardinality, SparseVector(indices, vectors[:, -1]), effort=effort)
+    return certify_vector(loaded.operator, cardinality, SparseVector(indices, vectors[:, -1]), effort=effort)
 
 
 def _sentence(loaded: Loaded, found: Any, cardinality: int, chosen: list[int] | None) -> str:
@@ -131,14 +129,16 @@ def _sentence(loaded: Loaded, found: Any, cardinality: int, chosen: list[int] | 
     )
 
 
-def exact(
-    data: DataFile,
-    k: Annotated[str, typer.Option("-k", "--cardinality", metavar="K", help="Number of variables.")],
-    reading: Reading,
-    output: Output,
-    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Then the bracket so far, exit code 4.")] = 60.0,
-    gap: Annotated[float, typer.Option(help="Stop when the relative gap is proven to be at most this.")] = 1e-6,
-) -> None:
+@command()
+@data_argument
+@option("-k", "--cardinality", metavar="K", required=True, help="Number of variables.")
+@option("--time-limit", metavar="SECONDS", type=float, default=60.0, help="Then the bracket so far, exit code 4.")
+@option(
+    "--gap", metavar="SHARE", type=float, default=1e-6, help="Stop when the relative gap is proven to be at most this."
+)
+@reading_options
+@output_options
+def exact(data: str, cardinality: str, time_limit: float, gap: float, reading: Reading, output: Output) -> None:
     """The best k variables of all, with a proof, by branch and bound.
 
     At the time limit or on Ctrl-C the answer so far is shown with its proven bracket, and the exit code is 4.
@@ -146,7 +146,7 @@ def exact(
     Example: sparseigen exact measurements.csv -k 10 --time-limit 300
     """
     check_output(output, data, *reading.files())
-    cardinality = one_cardinality(k)
+    wanted = read_cardinality(cardinality)
     early = None
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)
@@ -154,9 +154,7 @@ def exact(
 
         working.step("proving")
         try:
-            result: Any = solve_exact(
-                loaded.operator, cardinality, time_limit=time_limit, gap=gap, on_iteration=working
-            )
+            result: Any = solve_exact(loaded.operator, wanted, time_limit=time_limit, gap=gap, on_iteration=working)
         except SolveInterrupted as stop:
             result, early = stop.result, "stopped early: the bracket so far is shown"
         page = _page(loaded, result) if output.report is not None else None
@@ -190,18 +188,6 @@ def _show_exact(loaded: Loaded, result: Any, output: Output) -> None:
     nodes = result.settings["nodes"]
     closing = f"{result.stop_reason.value.replace('_', ' ')} after {nodes} nodes, {result.seconds:.2f} s"
     table = f"{loaded.title()}\n\n{components_table([result], [share])}\n\n{closing}"
-    rows = loading_rows([result])
-    emit(output, table=table, answer=result.to_dict(), rows=rows)
-    if output.out is None:
-        return
-    files = {"loadings.csv": as_csv(*rows)}
-    scores = loaded.scores([result.vector])
-    if scores is not None:
-        files["scores.csv"] = as_csv(*score_rows(loaded, scores))
-    save(output, "exact", loaded.facts(), result.to_dict(), files)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("certify")(expanded(certify))
-    app.command("exact")(expanded(exact))
+    emit(output, table=table, answer=result.to_dict(), rows=loading_rows([result]))
+    if output.out is not None:
+        save(output, "exact", loaded.facts(), result.to_dict(), component_files(loaded, [result]))

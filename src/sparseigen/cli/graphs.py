@@ -5,113 +5,69 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
-import typer
+import click
 
-from sparseigen.cli.exact import one_cardinality
-from sparseigen.cli.failures import bad_usage, one_line
-from sparseigen.cli.loading import cardinalities, local_file
-from sparseigen.cli.options import GraphFile, Output, expanded
-from sparseigen.cli.output import as_csv, check_output, emit, save, save_report
-from sparseigen.cli.pca import end, limit_note
-from sparseigen.cli.vertices import Places, read_places
-from sparseigen.cli.working import Working
-from sparseigen.errors import SolveInterrupted, one_of
+from sparseigen.cli.commands import bad_usage, command
+from sparseigen.cli.loading import LoadedGraph, load_graph
+from sparseigen.cli.options import (
+    GraphReading,
+    Output,
+    choice_option,
+    flag,
+    graph_argument,
+    graph_reading_options,
+    option,
+    option_group,
+    output_options,
+    read_cardinalities,
+    read_cardinality,
+)
+from sparseigen.cli.output import Working, as_csv, check_output, emit, end, limit_note, save, save_report
+from sparseigen.errors import SolveInterrupted
 
-
-class Method(StrEnum):
-    """Methods for dense subgraphs."""
-
-    TPOWER = "tpower"
-    RELAXED = "tpower-relaxed"
-    RAVI = "greedy-ravi"
-    FEIGE = "greedy-feige"
-    PEEL = "peel"
-
-
-class Directed(StrEnum):
-    """What a directed graph becomes."""
-
-    AVERAGE = "average"
-    EITHER = "either"
-    OUTGOING = "outgoing"
-
-
-class Loops(StrEnum):
-    """What becomes of self-loops."""
-
-    DROP = "drop"
-    KEEP = "keep"
-
-
-MethodOption = Annotated[Method, typer.Option(help="Algorithm.")]
-DirectedOption = Annotated[Directed, typer.Option(help="Directed graphs become (W + W')/2, or max(W, W').")]
-LoopsOption = Annotated[Loops, typer.Option(help="Self-loops.")]
-Weight = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of weights of an edge list with a header.")]
-Vertices = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Table of the vertices: number, name, and latitude and longitude for a map."),
-]
-FormatOption = Annotated[str | None, typer.Option("--format", metavar="NAME", help="For stdin: csv, mtx, npz, ...")]
-Certify = Annotated[bool, typer.Option("--certify/--no-certify", help="Prove how dense k vertices can be.")]
+METHODS = ("tpower", "tpower-relaxed", "greedy-ravi", "greedy-feige", "peel")
 
 
 @dataclass
-class LoadedGraph:
-    """A graph and what is known of its vertices."""
+class Search:
+    """What both commands pass to the library, under its names."""
 
-    source: str
-    graph: Any
-    places: Places | None
-
-    def facts(self) -> dict[str, Any]:
-        """What was read, for result.json and the report."""
-        notes = {key: str(value) for key, value in self.graph.notes.items()}
-        return {"file": self.source, "vertices": self.graph.n_vertices, "arcs": int(self.graph.matrix.nnz), **notes}
-
-    def title(self) -> str:
-        """One line about the graph."""
-        return f"{self.source}: {self.graph.n_vertices} vertices, {self.graph.matrix.nnz} arcs"
-
-    def name(self, node: Any) -> str:
-        """How to show a vertex."""
-        return str(node) if self.places is None else self.places.names.get(str(node), str(node))
+    method: str
+    directed: str
+    self_loops: str
+    certify: bool
 
 
-def _load(graph: str, weight: str | None, kind: str | None, vertices: Path | None, working: Working) -> LoadedGraph:
-    from sparseigen.graphs.files import READERS, read_graph
-
-    if kind is not None and graph != "-":
-        message = "--format is for standard input; the name of a file says its format."
-        raise bad_usage(message)
-    if kind is not None and f".{kind}" not in READERS:
-        message = f"--format {kind!r} is not known. Allowed: {one_of(suffix[1:] for suffix in READERS)}."
-        raise bad_usage(message)
-    places = None if vertices is None else read_places(vertices)
-    with local_file(graph, kind, "csv") as (path, _):
-        found = read_graph(path, weight=weight, on_progress=working.on_progress)
-    if places is not None:
-        places.check(found)
-    return LoadedGraph("standard input" if graph == "-" else one_line(Path(graph).name), found, places)
+search_options = option_group(
+    "search",
+    Search,
+    choice_option("--method", METHODS, default="tpower", help="Algorithm."),
+    choice_option(
+        "--directed",
+        ("average", "either", "outgoing"),
+        default="average",
+        help="Directed graphs become (W + W')/2, or max(W, W').",
+    ),
+    choice_option("--self-loops", ("drop", "keep"), default="drop", help="Self-loops."),
+    flag("--certify/--no-certify", default=True, help="Prove how dense k vertices can be."),
+)
 
 
+@command()
+@graph_argument
+@option("-k", "k", metavar="K", required=True, help="Number of vertices.")
+@option(
+    "--count", metavar="N", type=click.IntRange(min=1), default=1, help="So many disjoint sets, one after the other."
+)
+@option("--include", metavar="NODE,NODE", answers=["must_include"], help="Vertices that must be among them.")
+@search_options
+@graph_reading_options
+@output_options
 def dks(
-    graph: GraphFile,
-    k: Annotated[str, typer.Option("-k", metavar="K", help="Number of vertices.")],
-    output: Output,
-    count: Annotated[int, typer.Option(min=1, help="So many disjoint sets, one after the other.")] = 1,
-    method: MethodOption = Method.TPOWER,
-    directed: DirectedOption = Directed.AVERAGE,
-    self_loops: LoopsOption = Loops.DROP,
-    weight: Weight = None,
-    vertices: Vertices = None,
-    include: Annotated[str | None, typer.Option(metavar="NODE,NODE", help="Vertices that must be among them.")] = None,
-    format: FormatOption = None,
-    certify: Certify = True,
+    graph: str, k: str, count: int, include: str | None, search: Search, reading: GraphReading, output: Output
 ) -> None:
     """The k most tightly connected vertices of a graph.
 
@@ -120,23 +76,17 @@ def dks(
 
     Example: sparseigen dks airline.csv -k 30 --vertices cities.csv --report map.html
     """
-    check_output(output, graph, vertices)
-    wanted = one_cardinality(k)
+    check_output(output, graph, reading.vertices)
+    wanted = read_cardinality(k, "k")
     if include is not None and count > 1:
         message = "--include is for a single set; leave out --count."
         raise bad_usage(message)
     early = None
     with Working(quiet=output.quiet) as working:
-        loaded = _load(graph, weight, format, vertices, working)
+        loaded = load_graph(graph, reading, working.on_progress)
         working.step("searching")
-        options = {
-            "method": method.value,
-            "directed": directed.value,
-            "self_loops": self_loops.value,
-            "certify": certify,
-        }
         try:
-            results = _sets(loaded, wanted, count, include, options)
+            results = _find_sets(loaded, wanted, count, include, asdict(search))
         except SolveInterrupted as stop:
             results = [*stop.completed, *([] if stop.result is None else [stop.result])]
             if not results:
@@ -154,7 +104,7 @@ def dks(
     end(output, early or limit_note(results))
 
 
-def _sets(loaded: LoadedGraph, k: int, count: int, include: str | None, options: dict[str, Any]) -> list[Any]:
+def _find_sets(loaded: LoadedGraph, k: int, count: int, include: str | None, options: dict[str, Any]) -> list[Any]:
     from sparseigen.graphs import densest_k_subgraph, disjoint_dense_subgraphs
 
     if count > 1:
@@ -172,13 +122,13 @@ def _page(loaded: LoadedGraph, answer: Any, title: str) -> Any:
     from sparseigen.report import graph_report
 
     positions = None if loaded.places is None else loaded.places.positions_of(loaded.graph)
-    graph, answer = _renamed(loaded, answer)
+    graph, answer = _rename_vertices(loaded, answer)
     if positions is not None:
         positions = {loaded.name(node): place for node, place in positions.items()}
     return graph_report(answer, graph=graph, positions=positions, title=title, settings=loaded.facts())
 
 
-def _renamed(loaded: LoadedGraph, answer: Any) -> tuple[Any, Any]:
+def _rename_vertices(loaded: LoadedGraph, answer: Any) -> tuple[Any, Any]:
     """The graph and the answer with the names of the vertices in the place of their numbers."""
     if loaded.places is None:
         return loaded.graph, answer
@@ -189,15 +139,15 @@ def _renamed(loaded: LoadedGraph, answer: Any) -> tuple[Any, Any]:
     if len(set(labels)) < len(labels):
         return graph, answer
 
-    def one(result: Any) -> Any:
+    def relabel(result: Any) -> Any:
         return replace(result, nodes=tuple(loaded.name(node) for node in result.nodes))
 
     named = replace(graph, labels=labels)
     if hasattr(answer, "nodes"):
-        return named, one(answer)
+        return named, relabel(answer)
     if hasattr(answer, "results"):
-        return named, replace(answer, results=tuple(one(result) for result in answer.results))
-    return named, [one(result) for result in answer]
+        return named, replace(answer, results=tuple(relabel(result) for result in answer.results))
+    return named, [relabel(result) for result in answer]
 
 
 def _show_sets(loaded: LoadedGraph, results: Sequence[Any], output: Output) -> None:
@@ -222,7 +172,7 @@ def _sets_text(loaded: LoadedGraph, results: Sequence[Any]) -> str:
 
 
 def _member_rows(loaded: LoadedGraph, results: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of members.csv: one row a vertex, with its weight into the set."""
+    """Header and rows of members.csv: one row per vertex, with its weight into the set."""
     import numpy as np
 
     symmetric = loaded.graph.matrix + loaded.graph.matrix.T
@@ -237,39 +187,27 @@ def _member_rows(loaded: LoadedGraph, results: Sequence[Any]) -> tuple[list[str]
     return ["set", "k", "node", "name", "mean_weight_inside"], rows
 
 
-def curve(
-    graph: GraphFile,
-    k: Annotated[str, typer.Option("-k", "--k", metavar="FIRST:LAST[:STEP]", help="Numbers of vertices: 10:300:10.")],
-    output: Output,
-    method: MethodOption = Method.TPOWER,
-    directed: DirectedOption = Directed.AVERAGE,
-    self_loops: LoopsOption = Loops.DROP,
-    weight: Weight = None,
-    vertices: Vertices = None,
-    format: FormatOption = None,
-    certify: Certify = True,
-) -> None:
+@command()
+@graph_argument
+@option("-k", "--k", metavar="FIRST:LAST[:STEP]", required=True, answers=["ks"], help="Numbers of vertices: 10:300:10.")
+@search_options
+@graph_reading_options
+@output_options
+def curve(graph: str, k: str, search: Search, reading: GraphReading, output: Output) -> None:
     """Density of the densest k vertices for many k.
 
     Example: sparseigen curve airline.csv --k 10:300:10 --report curve.html
     """
-    check_output(output, graph, vertices)
-    wanted = cardinalities(k, "k")
+    check_output(output, graph, reading.vertices)
+    wanted = read_cardinalities(k, "k")
     early = None
     with Working(quiet=output.quiet) as working:
-        loaded = _load(graph, weight, format, vertices, working)
+        loaded = load_graph(graph, reading, working.on_progress)
         working.step("searching")
         from sparseigen.graphs import density_curve
 
         try:
-            found: Any = density_curve(
-                loaded.graph,
-                wanted,
-                method=method.value,
-                directed=directed.value,
-                self_loops=self_loops.value,
-                certify=certify,
-            )
+            found: Any = density_curve(loaded.graph, wanted, **asdict(search))
         except SolveInterrupted as stop:
             if stop.result is None:
                 raise
@@ -297,9 +235,3 @@ def _show_curve(loaded: LoadedGraph, found: Any, output: Output) -> None:
     emit(output, table=f"{loaded.title()}\n\n{curve_table(found.results)}", answer=found.to_dict(), rows=(header, rows))
     files = {"curve.csv": as_csv(header, rows), "members.csv": as_csv(*members)}
     save(output, "curve", loaded.facts(), found.to_dict(), files)
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("dks")(expanded(dks))
-    app.command("curve")(expanded(curve))

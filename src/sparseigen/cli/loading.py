@@ -1,17 +1,17 @@
-"""From the words of a command line to an operator: files, standard input, lists of k."""
+"""What is read: tables, graphs, names of variables and vertices, from files or standard input."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sparseigen.cli.failures import bad_usage, one_line
-from sparseigen.cli.options import Reading
-from sparseigen.errors import CardinalityError, ShapeError, SparseigenError
+from sparseigen.cli.commands import bad_usage, one_line
+from sparseigen.cli.options import GraphReading, Reading
+from sparseigen.errors import InputError, NonFiniteError, NotSymmetricError, ShapeError, TooFewSamplesError, one_of
 
 MAGIC = {
     b"\x93NUMPY": "npy",
@@ -23,7 +23,9 @@ MAGIC = {
 }
 """How files begin -> their format, for standard input."""
 BLOCK = 1 << 20
-MOST_CARDINALITIES = 1_000_000
+LATITUDE, LONGITUDE = ("latitude", "lat"), ("longitude", "lon", "lng", "long")
+VERTEX_NAMES = ("name", "city", "label", "title", "iata")
+"""Headers of the columns that a table of vertices may have."""
 
 
 @dataclass
@@ -76,20 +78,27 @@ def load(data: str, reading: Reading) -> Loaded:
             label=reading.label,
             drop_text=reading.drop_text,
             array=reading.array,
-            missing=reading.missing.value,
+            missing=reading.missing,
         )
     if reading.transpose:
         table = table.transposed()
     if not reading.covariance and table.names is not None and table.names == table.row_labels:
         table = replace(table, notes=(*table.notes, "rows and columns have the same names: a --covariance matrix?"))
     if reading.names is not None:
-        table = table.named(column_of(reading.names, table.values.shape[1]))
-    operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
+        table = table.named(read_names(reading.names, table.values.shape[1]))
+    try:
+        operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
+    except NonFiniteError as error:
+        error.parameter = "missing"  # a way out that the library's own argument does not have
+        raise
+    except (NotSymmetricError, ShapeError, TooFewSamplesError) as error:
+        error.parameter = "covariance"
+        raise
     return Loaded("standard input" if data == "-" else one_line(Path(data).name), table, operator, reading.covariance)
 
 
 @contextmanager
-def local_file(data: str, kind: str | None, default: str = "csv") -> Iterator[tuple[Path, str | None]]:
+def local_file(data: str, kind: str | None) -> Iterator[tuple[Path, str | None]]:
     """The path and, where the name does not say it, the format; standard input is copied to a temporary file."""
     if data != "-":
         yield Path(data), kind
@@ -101,25 +110,20 @@ def local_file(data: str, kind: str | None, default: str = "csv") -> Iterator[tu
 
     stream = sys.stdin.buffer
     first = stream.read(BLOCK)
-    kind = kind or next((name for magic, name in MAGIC.items() if first.startswith(magic)), default)
+    kind = kind or next((name for magic, name in MAGIC.items() if first.startswith(magic)), "csv")
     packed = ".gz" if first.startswith(b"\x1f\x8b") else ""
-    with tempfile.TemporaryDirectory(prefix="sparseigen-") as folder:
-        path = Path(folder) / f"stdin.{kind}{packed}"
+    # Read from inside its folder the copy is "standard input.csv" in errors: its path means nothing to the user.
+    with tempfile.TemporaryDirectory(prefix="sparseigen-") as folder, chdir(folder):
+        path = Path(f"standard input.{kind}{packed}")
         with path.open("wb") as file:
             while first:
                 file.write(first)
                 first = stream.read(BLOCK)
-        try:
-            yield path, kind
-        except SparseigenError as error:  # the temporary file is nothing the user knows of
-            told = str(error).replace(str(path), "standard input").replace(path.name, "standard input")
-            if told == str(error):
-                raise
-            raise type(error)(told) from error
+        yield path, kind
 
 
-def column_of(text: str, count: int) -> tuple[str, ...]:
-    """Names from FILE or FILE:COLUMN, one a line; with one column that is text, that one."""
+def read_names(text: str, count: int) -> tuple[str, ...]:
+    """Names from FILE or FILE:COLUMN, one per line; with one column that is text, that one."""
     from sparseigen.io.text import read_cells
 
     name, _, column = text.rpartition(":")
@@ -142,7 +146,7 @@ def column_of(text: str, count: int) -> tuple[str, ...]:
     names = tuple(row[position] for row in rows)
     if len(names) != count:
         message = f"{name} has {len(names)} names for {count} variables; there must be one for each."
-        raise ShapeError(message)
+        raise ShapeError(message, parameter="names")
     return names
 
 
@@ -154,32 +158,99 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def cardinalities(text: str, what: str = "cardinality") -> list[int]:
-    """Whole numbers from '5', '7,2,1' or '10:300:10' (both ends included).
+@dataclass(frozen=True)
+class Places:
+    """Vertex, as text, to its name and, if the table has them, to (latitude, longitude)."""
 
-    Examples
-    --------
-    >>> cardinalities("7,2,1"), cardinalities("10:30:10")
-    ([7, 2, 1], [10, 20, 30])
-    """
-    found: list[int] = []
-    for part in text.split(","):
-        numbers = [_whole(number, text, what) for number in part.split(":")]
-        if len(numbers) > 3 or (len(numbers) == 3 and numbers[2] < 1):
-            message = f"{what}={text!r} must be a number, first:last or first:last:step with a step of at least 1."
-            raise CardinalityError(message)
-        first, last = numbers[0], numbers[1] if len(numbers) > 1 else numbers[0]
-        step = numbers[2] if len(numbers) == 3 else 1
-        if len(numbers) > 1 and not 0 <= (last - first) // step < MOST_CARDINALITIES:
-            message = f"{what}={text!r} must go up, and over at most {MOST_CARDINALITIES} numbers."
-            raise CardinalityError(message)
-        found += range(first, last + 1, step)
-    return found
+    names: dict[str, str]
+    positions: dict[str, tuple[float, float]] | None
+
+    def check(self, graph: Any) -> None:
+        """Every vertex must be in the table: names of another graph would be wrong names."""
+        missing = [node for node in _list_vertices(graph) if str(node) not in self.names]
+        if missing:
+            message = (
+                f"vertex {missing[0]!r} is not in the vertex table ({len(missing)} of {graph.n_vertices} are not). "
+                "Is it the table of this graph?"
+            )
+            raise InputError(message, parameter="vertices")
+
+    def positions_of(self, graph: Any) -> dict[Any, tuple[float, float]] | None:
+        """Places of all vertices by the graph's own labels."""
+        return None if self.positions is None else {node: self.positions[str(node)] for node in _list_vertices(graph)}
 
 
-def _whole(number: str, text: str, what: str) -> int:
+def _list_vertices(graph: Any) -> list[Any]:
+    return [graph.label(i) for i in range(graph.n_vertices)]
+
+
+def read_places(path: Path) -> Places:
+    """The first column is the vertex; one called name, city, label, ... is its name."""
+    from sparseigen.io.text import read_cells
+
+    header, rows = read_cells(path)
+    if header is None or len(header) < 2:
+        message = f"{path.name} needs a header line and at least two columns: the vertex and its name."
+        raise ShapeError(message, parameter="vertices")
+    lower = [cell.strip().lower() for cell in header]
+    name = _find_column(lower, VERTEX_NAMES)
+    across, along = _find_column(lower, LATITUDE), _find_column(lower, LONGITUDE)
+    names = {row[0]: row[1 if name is None else name] for row in rows}
+    if across is None or along is None:
+        return Places(names, None)
+    return Places(names, {row[0]: (_read_degrees(row[across], path), _read_degrees(row[along], path)) for row in rows})
+
+
+def _find_column(cells: list[str], wanted: Iterable[str]) -> int | None:
+    return next((cells.index(name) for name in wanted if name in cells), None)
+
+
+def _read_degrees(cell: str, path: Path) -> float:
     try:
-        return int(number)
+        number = float(cell)
     except ValueError:
-        message = f"{what}={text!r} must be a whole number, several (7,2,1) or a range (10:300:10)."
-        raise CardinalityError(message) from None
+        number = float("nan")
+    if not -360.0 <= number <= 360.0:
+        message = f"{path.name}: {cell!r} is not a latitude or longitude in degrees."
+        raise InputError(message, parameter="vertices")
+    return number
+
+
+@dataclass
+class LoadedGraph:
+    """A graph and what is known of its vertices."""
+
+    source: str
+    graph: Any
+    places: Places | None
+
+    def facts(self) -> dict[str, Any]:
+        """What was read, for result.json and the report."""
+        notes = {key: str(value) for key, value in self.graph.notes.items()}
+        return {"file": self.source, "vertices": self.graph.n_vertices, "arcs": int(self.graph.matrix.nnz), **notes}
+
+    def title(self) -> str:
+        """One line about the graph."""
+        return f"{self.source}: {self.graph.n_vertices} vertices, {self.graph.matrix.nnz} arcs"
+
+    def name(self, node: Any) -> str:
+        """How to show a vertex."""
+        return str(node) if self.places is None else self.places.names.get(str(node), str(node))
+
+
+def load_graph(graph: str, reading: GraphReading, on_progress: Callable[[int, int], None]) -> LoadedGraph:
+    """Read the graph and what is known of its vertices."""
+    from sparseigen.graphs.files import READERS, read_graph
+
+    if reading.format is not None and graph != "-":
+        message = "--format is for standard input; the name of a file says its format."
+        raise bad_usage(message)
+    if reading.format is not None and f".{reading.format}" not in READERS:
+        message = f"--format {reading.format!r} is not known. Allowed: {one_of(suffix[1:] for suffix in READERS)}."
+        raise bad_usage(message)
+    places = None if reading.vertices is None else read_places(reading.vertices)
+    with local_file(graph, reading.format) as (path, _):
+        found = read_graph(path, weight=reading.weight, on_progress=on_progress)
+    if places is not None:
+        places.check(found)
+    return LoadedGraph("standard input" if graph == "-" else one_line(Path(graph).name), found, places)

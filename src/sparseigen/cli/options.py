@@ -1,83 +1,93 @@
-"""Options that several commands share, and how a command takes them in groups."""
+"""Options: those that several commands share, in groups, and lists of k as they are written on the command line."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from enum import StrEnum
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Any
 
-import typer
+import click
 
+from sparseigen.errors import CardinalityError
 
-class Missing(StrEnum):
-    """What to do about gaps."""
+MOST_CARDINALITIES = 1_000_000
+MISSING = ("error", "mean", "drop")
+FORMATS = ("csv", "tsv", "npy", "npz", "mtx", "parquet", "h5ad")
 
-    ERROR = "error"
-    MEAN = "mean"
-    DROP = "drop"
-
-
-class Format(StrEnum):
-    """Formats of tables."""
-
-    CSV = "csv"
-    TSV = "tsv"
-    NPY = "npy"
-    NPZ = "npz"
-    MTX = "mtx"
-    PARQUET = "parquet"
-    H5AD = "h5ad"
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def _set_debug(context: typer.Context, wanted: bool) -> bool:
-    if wanted:
-        context.meta["debug"] = True
-    return wanted
+class Option(click.Option):
+    """An option that is shown beside errors of the library.
+
+    It stands for the parameter of its own name; ``answers`` names further parameters, where the library calls them
+    otherwise or where this option is another way out.
+    """
+
+    def __init__(self, *declarations: Any, answers: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(*declarations, **settings)
+        self.answers = frozenset((self.name, *answers))
 
 
-DataFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="DATA", help="Samples x variables: csv, tsv (also .gz), parquet, npy, npz, mtx, h5ad; - is stdin."
-    ),
-]
-GraphFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="GRAPH",
-        help="Edge list (csv, tsv, txt, also .gz), mtx, npz, parquet, graphml or WebGraph (.graph); - is stdin.",
-    ),
-]
+class Argument(click.Argument):
+    """An argument with an explanation for --help."""
+
+    def __init__(self, *declarations: Any, explanation: str, **settings: Any) -> None:
+        super().__init__(*declarations, **settings)
+        self.explanation = explanation
+
+
+def option(*names: str, **settings: Any) -> Decorator:
+    """An option with a value; the decorator can be used for many commands (click's own only once before 8.1.4)."""
+    return lambda function: click.option(*names, cls=Option, **settings)(function)
+
+
+def argument(name: str, **settings: Any) -> Decorator:
+    """An argument, for many commands too."""
+    return lambda function: click.argument(name, cls=Argument, **settings)(function)
+
+
+flag = partial(option, is_flag=True)
+path_option = partial(option, type=click.Path(path_type=Path))
+
+
+def choice_option(name: str, allowed: Sequence[str], *, default: str | None, help: str) -> Decorator:
+    """An option with a few allowed words."""
+    return option(name, type=click.Choice(allowed), default=default, help=help)
+
+
+data_argument = argument(
+    "data",
+    metavar="DATA",
+    explanation="Samples x variables: csv, tsv (also .gz), parquet, npy, npz, mtx, h5ad; - is stdin.",
+)
+graph_argument = argument(
+    "graph",
+    metavar="GRAPH",
+    explanation="Edge list (csv, tsv, txt, also .gz), mtx, npz, parquet, graphml or WebGraph (.graph); - is stdin.",
+)
+json_flag = flag("--json", help="Print the answer as JSON.")
+quiet_flag = flag("--quiet", "-q", help="No progress and no notes on standard error.")
+report_option = path_option("--report", metavar="PAGE.html", help="Write a page that opens in any browser.")
 
 
 @dataclass
 class Reading:
     """How to read a table."""
 
-    covariance: Annotated[bool, typer.Option("--covariance", help="The file is a covariance matrix, not data.")] = False
-    scale: Annotated[bool, typer.Option("--scale", help="Scale every variable to unit variance.")] = False
-    drop_text: Annotated[bool, typer.Option("--drop-text", help="Leave out columns that hold text.")] = False
-    label: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of groups: not a variable, colours the scores.")
-    ] = None
-    index: Annotated[str, typer.Option(metavar="COLUMN", help="Column of row names; 'none' if there is none.")] = "auto"
-    header: Annotated[
-        bool | None, typer.Option("--header/--no-header", help="First line holds names (default: if it holds text).")
-    ] = None
-    transpose: Annotated[bool, typer.Option("--transpose", help="Variables are rows, samples are columns.")] = False
-    missing: Annotated[Missing, typer.Option(help="Gaps: refuse, fill with the column's mean, or drop the rows.")] = (
-        Missing.ERROR
-    )
-    names: Annotated[
-        str | None, typer.Option(metavar="FILE[:COLUMN]", help="Names of the variables, from another table.")
-    ] = None
-    array: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Which array of an npz file, which layer of an h5ad file.")
-    ] = None
-    format: Annotated[Format | None, typer.Option(help="Format of the file, where its name does not say it.")] = None
+    covariance: bool
+    scale: bool
+    drop_text: bool
+    label: str | None
+    index: str
+    header: bool | None
+    transpose: bool
+    missing: str
+    names: str | None
+    array: str | None
+    format: str | None
 
     def files(self) -> tuple[str, ...]:
         """What else is read besides the table; FILE:COLUMN may be a file of that name or FILE."""
@@ -85,53 +95,118 @@ class Reading:
 
 
 @dataclass
+class GraphReading:
+    """How to read a graph."""
+
+    weight: str | None
+    vertices: Path | None
+    format: str | None
+
+
+@dataclass
 class Output:
     """Where the answer goes."""
 
-    json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False
-    csv: Annotated[bool, typer.Option("--csv", help="Print the answer as CSV.")] = False
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write csv files and result.json into this folder.")
-    ] = None
-    report: Annotated[
-        Path | None, typer.Option(metavar="PAGE.html", help="Write a page that opens in any browser.")
-    ] = None
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on standard error.")] = False
-    debug: Annotated[bool, typer.Option("--debug", callback=_set_debug, help="Show the traceback of an error.")] = False
+    json: bool = False
+    csv: bool = False
+    out: Path | None = None
+    report: Path | None = None
+    quiet: bool = False
+    debug: bool = False
 
 
-GROUPS = (Reading, Output)
+def option_group(name: str, kind: type[Any], *options: Decorator) -> Decorator:
+    """A decorator that adds the options and hands their values to the command as one object, under ``name``."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def call(**values: Any) -> Any:
+            group: Any = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+            return function(**values, **{name: group})
+
+        decorated: Callable[..., Any] = call
+        for add in reversed(options):
+            decorated = add(decorated)
+        return decorated
+
+    return decorate
 
 
-def expanded(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with every parameter of a group type replaced by the options of that group.
+reading_options = option_group(
+    "reading",
+    Reading,
+    flag("--covariance", help="The file is a covariance matrix, not data."),
+    flag("--scale", help="Scale every variable to unit variance."),
+    flag("--drop-text", help="Leave out columns that hold text."),
+    option(
+        "--label", metavar="COLUMN", answers=["drop_text"], help="Column of groups: not a variable, colours the scores."
+    ),
+    option("--index", metavar="COLUMN", default="auto", help="Column of row names; 'none' if there is none."),
+    flag("--header/--no-header", default=None, help="First line holds names (default: if it holds text)."),
+    flag("--transpose", help="Variables are rows, samples are columns."),
+    choice_option(
+        "--missing", MISSING, default="error", help="Gaps: refuse, fill with the column's mean, or drop the rows."
+    ),
+    option("--names", metavar="FILE[:COLUMN]", help="Names of the variables, from another table."),
+    option("--array", metavar="NAME", help="Which array of an npz file, which layer of an h5ad file."),
+    choice_option("--format", FORMATS, default=None, help="Format of the file, where its name does not say it."),
+)
+graph_reading_options = option_group(
+    "reading",
+    GraphReading,
+    option("--weight", metavar="COLUMN", help="Column of weights of an edge list with a header."),
+    path_option(
+        "--vertices", metavar="FILE", help="Table of the vertices: number, name, and latitude and longitude for a map."
+    ),
+    option("--format", metavar="NAME", help="For stdin: csv, mtx, npz, ..."),
+)
+output_options = option_group(
+    "output",
+    Output,
+    json_flag,
+    flag("--csv", help="Print the answer as CSV."),
+    path_option("--out", metavar="DIR", help="Write csv files and result.json into this folder."),
+    report_option,
+    quiet_flag,
+    flag("--debug", help="Show the traceback of an error."),
+)
+
+
+def read_cardinalities(text: str, what: str = "cardinality") -> list[int]:
+    """Whole numbers from '5', '7,2,1' or '10:300:10' (both ends included).
 
     Examples
     --------
-    >>> def show(data: str, output: Output) -> None: ...
-    >>> list(inspect.signature(expanded(show)).parameters)
-    ['data', 'json', 'csv', 'out', 'report', 'quiet', 'debug']
+    >>> read_cardinalities("7,2,1"), read_cardinalities("10:30:10")
+    ([7, 2, 1], [10, 20, 30])
     """
-    hints = get_type_hints(command, include_extras=True)
-    groups = {name: hints[name] for name in inspect.signature(command).parameters if hints[name] in GROUPS}
-    parameters: dict[str, inspect.Parameter] = {
-        name: parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
-        for name, parameter in inspect.signature(command).parameters.items()
-        if name not in groups
-    }
-    for group in groups.values():  # after the command's own, so that --help begins with those
-        kinds = get_type_hints(group, include_extras=True)
-        for option in fields(group):
-            parameters[option.name] = inspect.Parameter(
-                option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=kinds[option.name]
-            )
+    found: list[int] = []
+    for part in text.split(","):
+        numbers = [_read_whole(number, text, what) for number in part.split(":")]
+        if len(numbers) > 3 or (len(numbers) == 3 and numbers[2] < 1):
+            message = f"{what}={text!r} must be a number, first:last or first:last:step with a step of at least 1."
+            raise CardinalityError(message, parameter=what)
+        first, last = numbers[0], numbers[1] if len(numbers) > 1 else numbers[0]
+        step = numbers[2] if len(numbers) == 3 else 1
+        if len(numbers) > 1 and not 0 <= (last - first) // step < MOST_CARDINALITIES:
+            message = f"{what}={text!r} must go up, and over at most {MOST_CARDINALITIES} numbers."
+            raise CardinalityError(message, parameter=what)
+        found += range(first, last + 1, step)
+    return found
 
-    def call(**given: Any) -> None:
-        for name, group in groups.items():
-            given[name] = group(**{option.name: given.pop(option.name) for option in fields(group)})
-        command(**given)
 
-    call.__name__, call.__doc__ = command.__name__, command.__doc__
-    call.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-    call.__annotations__ = {name: parameter.annotation for name, parameter in parameters.items()}
-    return call
+def _read_whole(number: str, text: str, what: str) -> int:
+    try:
+        return int(number)
+    except ValueError:
+        message = f"{what}={text!r} must be a whole number, several (7,2,1) or a range (10:300:10)."
+        raise CardinalityError(message, parameter=what) from None
+
+
+def read_cardinality(text: str, what: str = "cardinality") -> int:
+    """A single k."""
+    found = read_cardinalities(text, what)
+    if len(found) != 1:
+        message = f"{what}={text!r} must be one whole number here."
+        raise CardinalityError(message, parameter=what)
+    return found[0]

@@ -1,4 +1,4 @@
-"""Writing answers: JSON and CSV on standard output, files and folders whole or not at all."""
+"""What is written: tables, JSON and CSV on standard output, folders and pages, notes, and a line of progress."""
 
 from __future__ import annotations
 
@@ -6,17 +6,29 @@ import hashlib
 import json
 import os
 import sys
+import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from sparseigen.cli.failures import bad_usage, one_line
+import click
+
+from sparseigen.cli.commands import STOPPED_EARLY, bad_usage, one_line
+from sparseigen.cli.loading import Loaded
 from sparseigen.cli.options import Output
 from sparseigen.io.writing import as_bytes, check_target, write_folder
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\N{FULLWIDTH EQUALS SIGN}", "\N{FULLWIDTH PLUS SIGN}",
            "\N{FULLWIDTH HYPHEN-MINUS}", "\N{FULLWIDTH COMMERCIAL AT}")  # fmt: skip
 """A cell of text that begins like this, blanks aside, is run as a formula by spreadsheet programs."""
+
+
+EARLY = ("iteration_limit", "interrupted", "time_limit")
+"""Stop reasons that end with exit code 4."""
+FIRST_SECONDS = 0.4
+"""Work shorter than this shows no progress."""
+REFRESH_SECONDS = 0.2
 
 
 def version() -> str:
@@ -77,7 +89,7 @@ def _check_distinct(output: Output, read: list[Path]) -> None:
 def note(output: Output, text: str) -> None:
     """A line for people on standard error."""
     if not output.quiet:
-        sys.stderr.write(one_line(text) + "\n")
+        click.echo(one_line(text), err=True)
 
 
 def as_json(value: Any) -> str:
@@ -158,3 +170,111 @@ def save_report(output: Output, page: Any) -> None:
     """The page of --report."""
     if output.report is not None:
         note(output, f"report: {page.save(output.report)}")
+
+
+def limit_note(results: Any) -> str | None:
+    """What to say of results that stopped at a limit; None if none did."""
+    reasons = [result.stop_reason.value for result in results if result.stop_reason.value in EARLY]
+    if not reasons:
+        return None
+    return f"stopped early ({reasons[0].replace('_', ' ')}): the answer is valid, more time may improve it"
+
+
+def end(output: Output, early: str | None) -> None:
+    """Exit code 4 with a note if the work stopped early."""
+    if early is not None:
+        note(output, early)
+        raise click.exceptions.Exit(STOPPED_EARLY)
+
+
+def loading_rows(results: list[Any]) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of loadings.csv: every variable that occurs in a component."""
+    import numpy as np
+
+    vectors = np.array([result.vector for result in results]) + 0.0  # no minus zeros
+    used = np.flatnonzero(vectors.any(axis=0))
+    header = ["variable", *(f"PC{j + 1}" for j in range(len(results)))]
+    return header, [[results[0].name_of(int(i)), *vectors[:, i].tolist()] for i in used]
+
+
+def score_rows(loaded: Loaded, scores: Any) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of scores.csv: one row per sample."""
+    table = loaded.table
+    names = table.row_labels or tuple(str(i + 1) for i in range(len(scores)))
+    groups = [] if table.labels is None else ["label"]
+    header = ["sample", *groups, *(f"PC{j + 1}" for j in range(scores.shape[1]))]
+    labels = table.labels or ((),) * len(scores)
+    rows = [
+        [name, *([label] if groups else []), *row]
+        for name, label, row in zip(names, labels, scores.tolist(), strict=True)
+    ]
+    return header, rows
+
+
+def component_files(loaded: Loaded, results: list[Any]) -> dict[str, str]:
+    """The files of components: their loadings and, of data, the scores."""
+    files = {"loadings.csv": as_csv(*loading_rows(results))}
+    scores = loaded.scores([result.vector for result in results])
+    if scores is not None:
+        files["scores.csv"] = as_csv(*score_rows(loaded, scores))
+    return files
+
+
+class Working:
+    """One line on a terminal that says what is going on; nothing anywhere else.
+
+    It is rewritten by a thread of its own, so that a long step without news shows its time all the same.
+    It is passed as ``on_iteration`` to solvers and, as ``on_progress``, to readers.
+    """
+
+    def __init__(self, *, quiet: bool = False, file: TextIO | None = None) -> None:
+        self.file = sys.stderr if file is None else file
+        self.live = not quiet and self.file.isatty()
+        self.stage, self.detail = "reading", ""
+        self.began = time.monotonic()
+        self.width = 0
+        self.ended = threading.Event()
+        self.thread: threading.Thread | None = None
+
+    def step(self, stage: str) -> None:
+        """Another step begins."""
+        self.stage, self.detail = stage, ""
+
+    def __call__(self, iteration: int, vector: Any, value: float) -> None:
+        """One iteration of a solver ended."""
+        self.detail = f"iteration {iteration}, value {value:.8g}"
+
+    def on_bracket(self, iteration: int, low: float, high: float) -> None:
+        """One node of an exact search is done."""
+        self.detail = f"node {iteration}, between {low:.8g} and {high:.8g}"
+
+    def on_progress(self, done: int, total: int) -> None:
+        """Part of a file was read."""
+        share = done / total if total else 1.0
+        self.detail = f"[{'#' * round(20 * share):<20}] {share:.0%}"
+
+    def _draw(self) -> None:
+        if self.ended.wait(FIRST_SECONDS):
+            return
+        while True:
+            line = f"{self.stage}  {self.detail}  {time.monotonic() - self.began:.0f} s"
+            self.file.write("\r" + line.ljust(self.width))
+            self.file.flush()
+            self.width = len(line)
+            if self.ended.wait(REFRESH_SECONDS):
+                return
+
+    def __enter__(self) -> Working:
+        if self.live:
+            self.thread = threading.Thread(target=self._draw, daemon=True)
+            self.thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.ended.set()
+        if self.thread is not None:
+            self.thread.join()
+        if self.width:
+            self.file.write("\r" + " " * self.width + "\r")
+            self.file.flush()
+            self.width = 0

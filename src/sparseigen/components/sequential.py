@@ -116,7 +116,7 @@ def sparse_components(
     wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(given)]
     if not wanted:
         msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
-        raise OptionError(msg)
+        raise OptionError(msg, parameter="cardinalities")
     if deflation == BLOCK:
         return sparse_eigenvector_block(operator, wanted, method=method, **options)
     deflate = DEFLATIONS[deflation]

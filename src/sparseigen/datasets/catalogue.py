@@ -1,9 +1,19 @@
-"""What real data there are, where they lie, and what can be asked of them."""
+"""What data sets there are: their files in the data folder, where they are published, and checksums.
+
+The data folder is ``SPARSEIGEN_DATA`` if that is set, else the user's cache folder (``~/.cache/sparseigen`` on Linux).
+"""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import NamedTuple
+
+from sparseigen.config import is_installed
+from sparseigen.errors import InputError, MissingDataError, one_of
+
+DATA = "SPARSEIGEN_DATA"
+"""Environment variable with the data folder."""
 
 
 class Entry(NamedTuple):
@@ -69,6 +79,107 @@ CATALOGUE: dict[str, Entry] = {
 """Name -> entry. A new data set is a row here."""
 
 
+LAW = "http://data.law.di.unimi.it/webdata"
+"""Files of the Laboratory for Web Algorithmics, Milan: NAME/NAME.graph, .properties and a list .md5sums."""
+
+
+class RemoteFile(NamedTuple):
+    """One published file."""
+
+    name: str
+    url: str
+    largest: int
+    """More bytes than this are refused, whatever the server says."""
+    sha256: str | None = None
+    must_say: tuple[str, ...] = ()
+    """Lines that a small text file must hold to be the right one."""
+
+
+class Source(NamedTuple):
+    """The published files of one data set."""
+
+    files: tuple[RemoteFile, ...]
+    publisher: str
+    md5_list: RemoteFile | None = None
+    """The publisher's own list of checksums: it finds damage on the way, it proves no origin."""
+    unpacked: str | None = None
+    """Name of the folder that an archive becomes; the archive itself is not kept."""
+
+
+def _describe_web_graph(name: str, nodes: int, arcs: int, sha256: str | None = None) -> Source:
+    # A BV file takes far less than 32 bits per arc, so anything larger is not the graph.
+    return Source(
+        (
+            RemoteFile(
+                f"{name}.properties",
+                f"{LAW}/{name}/{name}.properties",
+                2**16,
+                must_say=(f"nodes={nodes}", f"arcs={arcs}"),
+            ),
+            RemoteFile(f"{name}.graph", f"{LAW}/{name}/{name}.graph", 4 * arcs, sha256),
+        ),
+        "Laboratory for Web Algorithmics, law.di.unimi.it; cite Boldi and Vigna (2004) and Boldi, Rosa, Santini and "
+        "Vigna (2011)",
+        RemoteFile(f"{name}.md5sums", f"{LAW}/{name}/{name}.md5sums", 2**16),
+    )
+
+
+SOURCES: dict[str, Source] = {
+    "newsgroups20": Source(
+        (
+            RemoteFile(
+                "20news-bydate.tar.gz",
+                "https://ndownloader.figshare.com/files/5975967",
+                2**25,
+                "8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610",
+            ),
+        ),
+        "the copy that scikit-learn's fetch_20newsgroups uses, with its checksum; cite Lang (1995)",
+        unpacked="20news-bydate",
+    ),
+    "cnr-2000": _describe_web_graph(
+        "cnr-2000", 325_557, 3_216_152, "ea2b11787a3baca4533bdbe9124720c7fed2c698ba8ce289c7c1a84fae4986fa"
+    ),
+    "amazon-2008": _describe_web_graph("amazon-2008", 735_323, 5_158_388),
+    "ljournal-2008": _describe_web_graph("ljournal-2008", 5_363_260, 79_023_142),
+    "hollywood-2009": _describe_web_graph("hollywood-2009", 1_139_905, 113_891_327),
+}
+"""Name -> source. Other data sets of the catalogue have no public address that could be relied on."""
+
+
+def data_folder() -> Path:
+    """The folder with the real data sets: ``SPARSEIGEN_DATA`` if that is set, else the user's cache folder.
+
+    Raises
+    ------
+    MissingDataError
+        If there is none; the message says how to point to one.
+
+    Examples
+    --------
+    >>> from sparseigen.datasets import data_folder
+    >>> data_folder().joinpath("README.md").is_file()
+    True
+    """
+    folder = find_folder()
+    if folder is None or not folder.is_dir():
+        named = "" if folder is None else f" {folder}"
+        message = f"the data folder{named} does not exist; set SPARSEIGEN_DATA to the folder with the data sets."
+        raise MissingDataError(message)
+    return folder
+
+
+def find_folder() -> Path | None:
+    """Where the data folder is or would be; None where no variable names it and pooch, which fills it, is missing."""
+    if named := os.environ.get(DATA):
+        return Path(named)
+    if not is_installed("pooch"):
+        return None
+    import pooch
+
+    return Path(pooch.os_cache("sparseigen"))
+
+
 def paths_of(entry: Entry, folder: Path) -> list[Path]:
     """The files of a data set."""
     return [folder.joinpath(*name.split("/")) for name in entry.files]
@@ -77,3 +188,28 @@ def paths_of(entry: Entry, folder: Path) -> list[Path]:
 def is_there(entry: Entry, folder: Path | None) -> bool:
     """Whether all files of a data set are in the folder."""
     return folder is not None and all(path.is_file() for path in paths_of(entry, folder))
+
+
+def find_source(name: str) -> Source:
+    """The source of a data set.
+
+    Examples
+    --------
+    >>> find_source("cnr-2000").files[1].url
+    'http://data.law.di.unimi.it/webdata/cnr-2000/cnr-2000.graph'
+    """
+    if name not in SOURCES:
+        message = f"{name!r} cannot be fetched: no public address is known. Allowed are {one_of(SOURCES)}."
+        raise InputError(message)
+    return SOURCES[name]
+
+
+def build_address(file: RemoteFile, name: str, base_url: str | None) -> str:
+    """Where to get a file: its published address, or the same file of a mirror.
+
+    Examples
+    --------
+    >>> build_address(find_source("cnr-2000").files[1], "cnr-2000", "https://mirror.example/data/")
+    'https://mirror.example/data/cnr-2000/cnr-2000.graph'
+    """
+    return file.url if base_url is None else f"{base_url.rstrip('/')}/{name}/{file.name}"

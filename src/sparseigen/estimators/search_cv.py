@@ -114,7 +114,7 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         grid = sorted({check_cardinality(k, size, what="cardinalities") for k in given})
         if not grid:
             msg = "cardinalities is empty; give at least one, for example range(1, 21)."
-            raise OptionError(msg)
+            raise OptionError(msg, parameter="cardinalities")
         return grid
 
     def _folds(self, X: Any) -> list[Any]:

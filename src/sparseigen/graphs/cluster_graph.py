@@ -150,7 +150,7 @@ class ClusterGraph:
             known[positions] = True
         if not known.all():
             message = f"{name} holds {int(labels[~known][0])}, which is not a vertex of the graph."
-            raise NodeError(message)
+            raise NodeError(message, parameter=name)
         return np.unique(np.concatenate([numbers for _, numbers in found]))
 
     def find_labels(self, vertices: Integers) -> tuple[Integers, Integers]:

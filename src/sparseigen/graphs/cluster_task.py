@@ -42,7 +42,9 @@ class ClusterTask(SubgraphTask):
         required = self._numbers(must_include, "must_include")
         self.required = np.zeros(0, dtype=np.int64) if required is None else required
         if self.only is not None and np.setdiff1d(self.required, self.only).size:
-            raise OptionError("must_include holds a vertex which is not among the candidates.")
+            raise OptionError(
+                "must_include holds a vertex which is not among the candidates.", parameter="must_include"
+            )
 
     def _numbers(self, nodes: Any, name: str) -> Integers | None:
         labels = vertex_labels(nodes, name)
@@ -177,16 +179,16 @@ def _check_supported(options: SubgraphOptions) -> None:
             "a cluster takes method='tpower' with directed='average' or 'either'. Read it without client= to have it "
             "in memory."
         )
-        raise OptionError(message)
+        raise OptionError(message, parameter="method")
     if options.weight not in (None, WEIGHT):
         message = (
             f"weight={options.weight!r} is for graphs in memory; name the columns of a graph in partitions when it is "
             "read: read_graph(..., columns=(source, target, weight)), or pass weight=None to count every edge once."
         )
-        raise OptionError(message)
+        raise OptionError(message, parameter="weight")
     if not is_text(start) or start not in ("auto", "degree") or (start == "degree" and polish is not None):
         message = (
             f"start={start!r} with polish={polish!r} needs the whole graph in memory; a graph on a cluster takes "
             "start='auto', or start='degree' with polish=None. Read it without client= to have it in memory."
         )
-        raise OptionError(message)
+        raise OptionError(message, parameter="start")

@@ -133,7 +133,7 @@ def density_curve(
     wanted = [task.check_k(k) for k in check_many(ks, "ks", "range(10, 100, 10)")]
     if not wanted:
         msg = "ks is empty; give at least one number of vertices."
-        raise OptionError(msg)
+        raise OptionError(msg, parameter="ks")
     return task.find_curve(wanted)
 
 
@@ -174,7 +174,7 @@ def disjoint_dense_subgraphs(
     k, count = task.check_k(k), check_count(count, "count")
     if k * count > task.n_allowed:
         message = f"count={count} disjoint sets of k={k} vertices need {k * count}; there are {task.n_allowed}."
-        raise CardinalityError(message)
+        raise CardinalityError(message, parameter="count")
     for _ in range(count):
         task = task.without(task.find_set(k))
     return list(task.completed)

@@ -99,7 +99,7 @@ def read_graph(
     if client is not None or is_partitioned(path):
         if weight is not None:
             message = f"weight={weight!r} is for edge lists in text; name the columns of partitions by columns=."
-            raise OptionError(message)
+            raise OptionError(message, parameter="weight")
         if columns is not None and len(columns) not in (2, 3):
             message = f"columns={columns!r} must name two columns (the ends of an edge), or three with the weight."
             raise OptionError(message)
@@ -135,7 +135,7 @@ def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | No
         return _read_text(file, on_progress, weight)
     if weight is not None:
         message = f"weight={weight!r} is for edge lists ({one_of(TEXT)}); {file.name} has weights of its own."
-        raise GraphFileError(message)
+        raise GraphFileError(message, parameter="weight")
     with damaged(file.name, suffix, GraphFileError):
         return READERS[suffix](file, on_progress)
 

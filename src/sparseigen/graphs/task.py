@@ -51,13 +51,13 @@ class SubgraphOptions:
         if self.directed == "outgoing" and self.method not in BY_OUTGOING:
             allowed = one_of(BY_OUTGOING)
             message = f"directed='outgoing' is for the methods {allowed}; method={self.method!r} needs 'average'."
-            raise OptionError(message)
+            raise OptionError(message, parameter="directed")
         check_choice(self.polish, POLISHES, "polish")
         check_choice(self.directed, DIRECTED, "directed")
         check_choice(self.self_loops, SELF_LOOPS, "self_loops")
         if self.weight is not None and not is_text(self.weight):
             message = f"weight={self.weight!r} must be the name of an edge attribute or column, or None for no weights."
-            raise OptionError(message)
+            raise OptionError(message, parameter="weight")
         check_choice(self.certify, (True, False), "certify")
         object.__setattr__(self, "rng", check_rng(self.rng))
 
@@ -128,7 +128,7 @@ class SubgraphTask(ABC):
         checked = check_cardinality(k, self.n_allowed, what="k", of=of)
         if checked < len(self.required):
             message = f"k={checked} is less than the {len(self.required)} vertices of must_include."
-            raise CardinalityError(message)
+            raise CardinalityError(message, parameter="k")
         return checked
 
     def without(self, found: DenseSubgraphResult) -> Self:
@@ -215,7 +215,7 @@ class MemoryTask(SubgraphTask):
         outside = np.setdiff1d(self.required, self.allowed)
         if outside.size:
             message = f"must_include holds {source.label(int(outside[0]))!r}, which is not among the candidates."
-            raise OptionError(message)
+            raise OptionError(message, parameter="must_include")
         self.start = options.start if is_text(options.start) else vertices_of(source, options.start, "start")
 
     @property

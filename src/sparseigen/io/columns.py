@@ -118,7 +118,7 @@ class Columns:
         label = None if options.label is None else find_column(self, options.label, "label")
         left_out = [j for j in self.text if j not in (index, label)]
         if left_out and not options.drop_text:
-            raise DtypeError(self._text_message(left_out))
+            raise DtypeError(self._text_message(left_out), parameter="drop_text")
         wanted = [i for i, j in enumerate(self.numeric) if j not in (index, label) and j not in self.text]
         if not wanted:
             message = f"{self.file}: no column of numbers is left; a table needs at least one."
@@ -184,7 +184,7 @@ def find_column(columns: Columns, wanted: str, option: str) -> int:
         return int(wanted) - 1
     known = _listed([repr(name) for name in names]) if names else f"numbers 1 to {columns.count}"
     message = f"{option}={wanted!r} is not a column of {columns.file}; it has {known}."
-    raise OptionError(message)
+    raise OptionError(message, parameter=option)
 
 
 def check_names(file: str, names: Sequence[str] | None) -> None:

@@ -56,10 +56,10 @@ def _from_arrays(file: str, arrays: dict[str, NDArray[Any]], options: TableOptio
     if wanted is None:
         what = f"{len(tables)} tables ({one_of(tables)})" if tables else f"no table, only {one_of(arrays)}"
         message = f"{file} holds {what}; name one of its arrays ('array')."
-        raise OptionError(message)
+        raise OptionError(message, parameter="array")
     if wanted not in arrays:
         message = f"array={wanted!r} is not in {file}; it has {one_of(arrays)}."
-        raise OptionError(message)
+        raise OptionError(message, parameter="array")
     values = arrays[wanted]
     if values.ndim == 2:
         check_columns_fit(values.shape[1], file)
@@ -71,7 +71,7 @@ def _from_arrays(file: str, arrays: dict[str, NDArray[Any]], options: TableOptio
         if not _fits(arrays.get(options.label), rows):
             able = one_of(name for name in arrays if _fits(arrays[name], rows)) or "none"
             message = f"label={options.label!r} is not an array of {rows} entries in {file}; it has: {able}."
-            raise OptionError(message)
+            raise OptionError(message, parameter="label")
         labels = as_words(arrays[options.label])
     return Table(values, names, None, labels)
 
@@ -152,13 +152,13 @@ def _h5_column(file: str, tree: Any, wanted: str, rows: int) -> tuple[str, ...]:
     obs = child(tree, "obs", file)
     if wanted not in obs:
         message = f"label={wanted!r} is not a column of obs in {file}; it has {one_of(obs.keys())}."
-        raise OptionError(message)
+        raise OptionError(message, parameter="label")
     column = child(obs, wanted, file)
     grouped = hasattr(column, "keys")  # categories and their codes
     cells = child(column, "codes", file) if grouped else column
     if cells.shape != (rows,):
         message = f"{file}: label has {cells.shape} entries, X has {rows} rows."
-        raise ShapeError(message)
+        raise ShapeError(message, parameter="label")
     if not grouped:
         return as_words(cells[()])
     categories = as_words(child(column, "categories", file)[()])
@@ -217,7 +217,7 @@ def read_table(
     path = Path(path)
     if missing not in MISSING:
         message = f"missing={missing!r} is not known. Allowed: {one_of(MISSING)}."
-        raise OptionError(message)
+        raise OptionError(message, parameter="missing")
     if not path.is_file():
         message = f"{path} does not exist or is not a file; check the path."
         raise MissingDataError(message)
@@ -259,7 +259,7 @@ def _without_gaps(table: Table, missing: str) -> Table:
         kept = ~gaps.any(axis=1)
         if not kept.any():
             message = "every row has a gap, so none is left without; fill them instead (missing='mean')."
-            raise NonFiniteError(message)
+            raise NonFiniteError(message, parameter="missing")
         return table.with_rows(kept, f"{int((~kept).sum())} of {len(kept)} rows with gaps left out")
     empty = np.flatnonzero(gaps.all(axis=0))
     if empty.size:

@@ -172,7 +172,7 @@ class _Reading:
                 message = (
                     f"{name!r} is not a column of {self.path.name}; it has {', '.join(map(repr, header[:5]))}, ..."
                 )
-                raise OptionError(message)
+                raise OptionError(message, parameter="index" if name == self.options.index else "label")
         return [header.index(str(name)) for name in wanted]
 
     def _one_by_one(self, line: int, cells: Row) -> NDArray[np.float64]:
@@ -318,7 +318,7 @@ def _weight(
         if names is None or wanted not in names:
             have = "no header" if names is None else "the columns " + ", ".join(map(repr, names))
             message = f"weight={wanted!r} is not a column of {path}; it has {have}."
-            raise GraphFileError(message)
+            raise GraphFileError(message, parameter="weight")
         return names.index(wanted)
     lower = [name.lower() for name in names or ()]
     if "weight" in lower:
@@ -327,7 +327,7 @@ def _weight(
     if len(rest) > 1:
         listed = ", ".join(map(repr, names)) if names is not None else f"{width} columns"
         message = f"{path} has {listed}: which of them is the weight? Name it ('weight')."
-        raise GraphFileError(message)
+        raise GraphFileError(message, parameter="weight")
     return rest[0] if rest else None
 
 

@@ -111,7 +111,7 @@ class SparsePath:
         """
         if not isinstance(rule, str) or rule not in RULES:
             message = f"rule={rule!r} is not known. Allowed: {one_of(RULES)}."
-            raise OptionError(message)
+            raise OptionError(message, parameter="rule")
         return int(self.cardinalities[RULES[rule](self, share, held_out)])
 
     def to_frame(self) -> Any:

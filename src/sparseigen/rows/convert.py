@@ -134,7 +134,7 @@ def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> No
         raise OptionError(message)
     if dtype not in DTYPES:
         message = f"dtype={dtype!r} must be 'float32', 'float64' or None."
-        raise OptionError(message)
+        raise OptionError(message, parameter="dtype")
     if target.exists() and (not overwrite or target.samefile(source)):
         message = f"{target} exists; choose another name, or overwrite=True (--overwrite)."
         raise OptionError(message)

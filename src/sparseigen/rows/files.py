@@ -50,7 +50,7 @@ def open_rows(path: Path, dataset: str | None) -> RowSource:
         raise InputError(message)
     if dataset is not None and path.suffix.lower() not in WITH_DATASETS:
         message = f"dataset={dataset!r} names a part of a {one_of(WITH_DATASETS)} file; {path.name} has none."
-        raise OptionError(message)
+        raise OptionError(message, parameter="dataset")
     with damaged(path.name, path.suffix.lower()):
         return opener(path, dataset)
 

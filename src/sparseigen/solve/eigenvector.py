@@ -196,7 +196,7 @@ def sparse_eigenvector_block(
     if spec.solve_block is None:
         able = one_of(name for name, other in SOLVERS.items() if other.solve_block is not None)
         message = f"method={method!r} finds one component at a time; deflation='block' needs one of: {able}."
-        raise OptionError(message)
+        raise OptionError(message, parameter="method")
     options = SolverOptions(
         rtol=check_tolerance(rtol, "rtol"),
         atol=check_tolerance(atol, "atol"),

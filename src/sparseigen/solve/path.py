@@ -225,7 +225,7 @@ def _check_cardinalities(cardinalities: Iterable[int], size: int, *, of: str) ->
     wanted = sorted({check_cardinality(k, size, what="cardinalities", of=of) for k in given})
     if not wanted:
         msg = "cardinalities is empty; give at least one, for example range(1, 21)."
-        raise OptionError(msg)
+        raise OptionError(msg, parameter="cardinalities")
     return wanted
 
 

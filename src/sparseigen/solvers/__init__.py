@@ -64,7 +64,7 @@ def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> So
     """The solver of that name, if it exists and accepts this operator and these wishes."""
     if not isinstance(method, str) or method not in SOLVERS:
         message = f"method={method!r} is not known. Allowed: {one_of(SOLVERS)}."
-        raise OptionError(message)
+        raise OptionError(message, parameter="method")
     spec = SOLVERS[method]
     missing = [name for name in spec.needs if not hasattr(operator, name)]
     if missing:
@@ -77,7 +77,7 @@ def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> So
     if nonnegative and not spec.supports_nonnegative:
         able = sorted(name for name, other in SOLVERS.items() if other.supports_nonnegative)
         message = f"method={method!r} cannot keep loadings nonnegative. Methods that can: {', '.join(able)}."
-        raise OptionError(message)
+        raise OptionError(message, parameter="method")
     return spec
 
 

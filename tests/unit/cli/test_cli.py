@@ -1,120 +1,103 @@
-"""The command line as a user meets it: tables, exit codes, one clear sentence for every error."""
+"""The moment before the commands are loaded: missing packages, closed streams, poor encodings, odd variables."""
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from sparseigen.datasets import load_pitprops
+STARTS = {
+    "raise KeyboardInterrupt": (130, "error: stopped before there was an answer.\n"),
+    "raise ModuleNotFoundError('no click', name='click')": (
+        2,
+        "The command line needs click and rich. Install them with: pip install 'sparseigen[cli]'\n",
+    ),
+}
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "sparseigen", *arguments], capture_output=True, text=True, timeout=120)
+def start(folder: Path, source: str) -> subprocess.CompletedProcess[str]:
+    """The command line with a click of our own, which is loaded first."""
+    (folder / "click.py").write_text(source)
+    command = [sys.executable, "-m", "sparseigen", "demo"]
+    return subprocess.run(
+        command, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=False
+    )
 
 
-def test_demo_prints_the_papers_table() -> None:
-    answer = run("demo")
-    assert answer.returncode == 0
-    lines = answer.stdout.splitlines()
-    loadings = {line.split()[0]: line.split()[1] for line in lines if line.startswith(("topdiam", "whorls", "moist"))}
-    assert loadings == {"topdiam": "0.4235", "whorls": "0.3994", "moist": "0.7071"}
-    assert [line.split()[1:] for line in lines if line.startswith("non-zeros")] == [["7", "2", "1", "1", "1", "1"]]
-    assert any(line.split() == ["plain", "0.7599"] for line in lines)
-    assert any(line.split() == ["adjusted", "0.7346"] for line in lines)
-    assert "certificate" in answer.stdout
+@pytest.mark.parametrize("source", STARTS)
+def test_what_ends_the_start_is_said_without_a_traceback(source: str, tmp_path: Path) -> None:
+    done = start(tmp_path, source)
+    assert (done.returncode, done.stderr) == STARTS[source]
 
 
-def test_doctor_tests_itself() -> None:
-    answer = run("doctor")
-    assert answer.returncode == 0
-    assert "self-test   passed" in answer.stdout
-    assert "kernels" in answer.stdout
+def test_a_broken_package_is_not_called_missing(tmp_path: Path) -> None:
+    done = start(tmp_path, "raise ImportError('libbroken.so is not there', name='libbroken')")
+    assert done.returncode == 1
+    assert "libbroken.so is not there" in done.stderr
+    assert "pip install" not in done.stderr
+
+
+TABLE = "größe,b\u202ex,c\n1,2,3\n4,5,7\n2,1,9\n8,8,1\n"
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    data = rng.standard_normal((30, 4)) * [1.0, 4.0, 1.0, 3.0]
-    path = tmp_path / "table.csv"
-    rows = ["id,age,height,shoe,weight", *(f"r{i}," + ",".join(map(repr, row.tolist())) for i, row in enumerate(data))]
-    path.write_text("\n".join(rows) + "\n")
+    path = tmp_path / "data.csv"
+    path.write_text(TABLE, encoding="utf-8")
     return path
 
 
-def test_pca_of_a_csv(table: Path) -> None:
-    answer = run("pca", str(table), "-k", "2", "-n", "2")
-    assert answer.returncode == 0
-    assert "height" in answer.stdout
-    assert "PC2" in answer.stdout
-    as_json = json.loads(run("pca", str(table), "-k", "2", "--json").stdout)
-    assert set(as_json[0]["names"]) == {"height", "weight"}
-
-
-def test_pca_of_a_covariance_matrix(tmp_path: Path) -> None:
-    path = tmp_path / "matrix.npy"
-    np.save(path, load_pitprops().matrix)
-    answer = json.loads(run("pca", str(path), "-k", "5", "--covariance", "--json").stdout)
-    assert answer[0]["value"] == pytest.approx(3.406154946789761)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("a,b\n1,x\n2,3\n", "line 2, column 'b': 'x' is not a number"),
-        ("a,b\n1,2\n3\n", "line 3: 1 cells where the first line has 2"),
-        ("", "is empty"),
-        ("a,b\n1,2\n", "X has 1 sample"),
-        ("a,b\n1,nan\n2,3\n", "1 NaN or infinite value, the first at row 0, column 1"),
-        ("a,b\n1,5\n1,5\n", "all columns are constant"),
-    ],
-)
-def test_bad_files_are_one_sentence_and_code_3(tmp_path: Path, content: str, message: str) -> None:
-    path = tmp_path / "bad.csv"
-    path.write_text(content)
-    answer = run("pca", str(path), "-k", "1")
-    assert answer.returncode == 3
-    assert message in answer.stderr
-    assert len(answer.stderr.strip().splitlines()) == 1
-    assert "Traceback" not in answer.stderr
-
-
-def test_other_bad_files(tmp_path: Path) -> None:
-    (tmp_path / "x.xls").write_text("")
-    (tmp_path / "x.npy").write_bytes(b"not an array")
-    (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")
-    assert "does not exist" in run("pca", str(tmp_path / "none.csv"), "-k", "1").stderr
-    assert (
-        "'.xls', which is not known. Allowed: '.csv', '.h5ad', '.mtx', '.npy', '.npz', '.parquet', '.tsv'"
-        in run("pca", str(tmp_path / "x.xls"), "-k", "1").stderr
+def in_a_shell(redirection: str, *arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    words = " ".join(f"'{word}'" for word in (sys.executable, "-m", "sparseigen", *arguments))
+    return subprocess.run(
+        ["/bin/sh", "-c", f"{words} {redirection}"],
+        capture_output=True,
+        encoding="utf-8",
+        env=os.environ | environment,
+        timeout=120,
+        check=False,
     )
-    for name in ("x.npy", "x.csv"):
-        answer = run("pca", str(tmp_path / name), "-k", "1")
-        assert answer.returncode == 3
-        assert "Traceback" not in answer.stderr
-    assert run("pca", str(tmp_path / "x.npy")).returncode == 2  # -k is missing
 
 
-@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a child process")
-def test_ctrl_c_prints_the_best_answer_so_far(tmp_path: Path) -> None:
-    path = tmp_path / "large.npy"
-    np.save(path, np.random.default_rng(0).standard_normal((300, 6000)).astype(np.float32))
-    for delay in (2.0, 4.0, 8.0):  # long enough for a first iterate, short enough for the solve not to be done
-        command = [sys.executable, "-m", "sparseigen", "pca", str(path), "-k", "300", "-n", "40"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        time.sleep(delay)
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
-        assert "Traceback" not in errors
-        if process.returncode == 4:
-            assert "variance share" in output
-            assert "stopped early" in errors
-            return
-    pytest.fail(f"never stopped with an answer: code {process.returncode}, {errors!r}")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs a shell that closes streams")
+
+
+@posix
+def test_a_closed_output_is_said(table: Path) -> None:
+    done = in_a_shell(">&-", "pca", table, "-k", 2)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: standard output is closed")
+    assert done.stderr.count("\n") == 1
+
+
+@posix
+def test_a_closed_input_is_empty() -> None:
+    done = in_a_shell("<&-", "pca", "-", "-k", 2)
+    assert done.returncode == 3
+    assert "is empty" in done.stderr
+
+
+@posix
+def test_a_closed_error_stream_does_not_stop_the_answer(table: Path) -> None:
+    done = in_a_shell("2>&-", "pca", table, "-k", 2)
+    assert done.returncode == 0
+    assert "PC1" in done.stdout
+    assert in_a_shell("2>&-", "pca", table, "-k", 99).returncode == 3
+
+
+@posix
+def test_names_that_the_encoding_lacks_are_written_by_their_numbers(table: Path) -> None:
+    done = in_a_shell("", "pca", table, "-k", 3, "--csv", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+    assert "gr\\xf6\\xdfe" in done.stdout
+
+
+@posix
+@pytest.mark.parametrize("threads", ["abc", "-1", "1.5", "9" * 30])
+def test_a_number_of_threads_that_is_none(threads: str, table: Path) -> None:
+    done = in_a_shell("", "pca", table, "-k", 2, SPARSEIGEN_NUM_THREADS=threads)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: SPARSEIGEN_NUM_THREADS='{threads}' must be a whole number")

@@ -1,11 +1,19 @@
-"""A web server on this machine that can misbehave."""
+"""A web server on this machine that can misbehave, and what it offers."""
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+
+GRAPH = np.random.default_rng(1).bytes(700_000)
+PROPERTIES = b"#BVGraph properties\nnodes=735323\narcs=5158388\n"
+PLACE = "/amazon-2008/amazon-2008"
 
 
 class Site:
@@ -16,7 +24,7 @@ class Site:
         self.url = ""
         self.ranges = True
         self.break_off_after: int | None = None
-        self.declared: int | None = None
+        self.declared: int | str | None = None
         self.chunked = False
         self.redirects: dict[str, str] = {}
         self.refusals: dict[str, int] = {}
@@ -42,6 +50,7 @@ def serving() -> Iterator[Site]:
                 self.send_response(302)
                 self.send_header("Location", site.redirects[self.path])
                 self.send_header("Content-Length", "0")
+                self.send_header("Connection", "close")
                 self.end_headers()
                 return
             if self.path in site.refusals:
@@ -84,3 +93,16 @@ def serving() -> Iterator[Site]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def publish_sums(site: Site) -> None:
+    rows = [
+        f"{hashlib.md5(content, usedforsecurity=False).hexdigest()}  {path.rsplit('/', 1)[1]}"
+        for path, content in site.files.items()
+        if not path.endswith(".md5sums")
+    ]
+    site.files[f"{PLACE}.md5sums"] = "\n".join(rows).encode() + b"\n"
+
+
+def left_in(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))

@@ -1,57 +1,103 @@
-"""``pca`` and ``path``: sparse components of a table, for one k or for many."""
+"""``pca``, ``path`` and ``demo``: sparse components of a table, for one k, for many, and of the embedded data."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
-from sparseigen.cli.failures import STOPPED_EARLY, bad_usage
-from sparseigen.cli.loading import Loaded, cardinalities, load
-from sparseigen.cli.options import DataFile, Output, Reading, expanded
-from sparseigen.cli.output import as_csv, check_output, emit, note, save, save_report
-from sparseigen.cli.working import Working
-from sparseigen.errors import SolveInterrupted
+from sparseigen.cli.commands import bad_usage, command
+from sparseigen.cli.loading import Loaded, load
+from sparseigen.cli.options import (
+    Output,
+    Reading,
+    choice_option,
+    data_argument,
+    flag,
+    option,
+    output_options,
+    read_cardinalities,
+    reading_options,
+    report_option,
+)
+from sparseigen.cli.output import (
+    Working,
+    as_csv,
+    check_output,
+    component_files,
+    emit,
+    end,
+    limit_note,
+    loading_rows,
+    save,
+    save_report,
+)
+from sparseigen.errors import SolveInterrupted, SparseigenError
 
 REPORT_POINTS = 40
 """Cardinalities on the path that a report's slider moves over."""
 DEFAULT_PATH = 50
-EARLY = ("iteration_limit", "interrupted", "time_limit")
-"""Stop reasons that end with exit code 4."""
+RULES = ("share", "elbow")
+PITPROPS_CARDINALITIES = (7, 2, 1, 1, 1, 1)
+
+method_option = option(
+    "--method",
+    metavar="NAME",
+    default="tpower",
+    help="tpower, pathspca, gpower-l1, gpower-l0, spca, rsvd, dspca, exact, ...",
+)
+nonnegative_flag = flag("--nonnegative", help="Only loadings >= 0.")
+certify_flag = flag("--certify/--no-certify", default=True, help="Prove how far the answer can be from the best.")
 
 
-class Rule(StrEnum):
-    """Rules that choose a k on a path."""
-
-    SHARE = "share"
-    ELBOW = "elbow"
-
-
-Method = Annotated[str, typer.Option(help="tpower, pathspca, gpower-l1, gpower-l0, spca, rsvd, dspca, exact, ...")]
-Certify = Annotated[bool, typer.Option("--certify/--no-certify", help="Prove how far the answer can be from the best.")]
-
-
+@command()
+@data_argument
+@option(
+    "-k",
+    "--cardinality",
+    metavar="K",
+    required=True,
+    answers=["cardinalities"],
+    help="Variables in each component: 10, or 7,2,1.",
+)
+@option("-n", "--components", metavar="N", type=click.IntRange(min=1), help="Number of components.")
+@method_option
+@option(
+    "--start",
+    metavar="NAME|FILE",
+    default="auto",
+    help="Where to start: auto, max-variance, ..., or a file with a vector.",
+)
+@nonnegative_flag
+@option("--deflation", metavar="NAME", default="projection", help="What is taken out after each component.")
+@option(
+    "--max-iterations",
+    metavar="N",
+    type=int,
+    default=1000,
+    help="Limit for each run; reaching it ends with exit code 4.",
+)
+@certify_flag
+@option(
+    "--stability",
+    metavar="N",
+    type=int,
+    default=0,
+    answers=["n_resamples"],
+    help="Refit on N halves of the data; shown in the report.",
+)
+@reading_options
+@output_options
 def pca(
-    data: DataFile,
-    k: Annotated[
-        str, typer.Option("-k", "--cardinality", metavar="K", help="Variables in each component: 10, or 7,2,1.")
-    ],
+    data: str,
+    cardinality: str,
+    components: int | None,
+    start: str,
+    stability: int,
     reading: Reading,
     output: Output,
-    components: Annotated[int | None, typer.Option("-n", "--components", min=1, help="Number of components.")] = None,
-    method: Method = "tpower",
-    start: Annotated[
-        str, typer.Option(help="Where to start: auto, max-variance, ..., or a file with a vector.")
-    ] = "auto",
-    nonnegative: Annotated[bool, typer.Option("--nonnegative", help="Only loadings >= 0.")] = False,
-    deflation: Annotated[str, typer.Option(help="What is taken out after each component.")] = "projection",
-    max_iterations: Annotated[int, typer.Option(help="Limit for each run; reaching it ends with exit code 4.")] = 1000,
-    certify: Certify = True,
-    stability: Annotated[
-        int, typer.Option(metavar="N", help="Refit on N halves of the data; shown in the report.")
-    ] = 0,
+    **options: Any,
 ) -> None:
     """Sparse principal components of a table.
 
@@ -61,19 +107,16 @@ def pca(
 
     Example: sparseigen pca measurements.csv -k 10 -n 5
     """
+    from sparseigen.checks.arguments import check_cardinality
+
     check_output(output, data, start, *reading.files())
-    wanted = _for_each_component(cardinalities(k), components)
+    wanted = _repeat_for_components(read_cardinalities(cardinality), components)
     early = None
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)
-        options = {
-            "method": method,
-            "start": start_of(start),
-            "nonnegative": nonnegative,
-            "deflation": deflation,
-            "max_iterations": max_iterations,
-            "certify": certify,
-        }
+        for k in wanted:
+            check_cardinality(k, loaded.operator.size)
+        options["start"] = read_start(start)
         working.step("solving")
         try:
             results = _components(loaded, wanted, working, options)
@@ -86,13 +129,13 @@ def pca(
         page = None
         if output.report is not None:
             page = _page(loaded, results, working, quick=early is not None, stability=stability)
-    _show_components(loaded, results, output, wanted=k)
+    _show_components(loaded, results, output, wanted=cardinality)
     if page is not None:
         save_report(output, page)
     end(output, early or limit_note(results))
 
 
-def _for_each_component(wanted: list[int], count: int | None) -> list[int]:
+def _repeat_for_components(wanted: list[int], count: int | None) -> list[int]:
     if len(wanted) == 1:
         return wanted * (count or 1)
     if count is not None and count != len(wanted):
@@ -101,14 +144,18 @@ def _for_each_component(wanted: list[int], count: int | None) -> list[int]:
     return wanted
 
 
-def start_of(text: str) -> Any:
+def read_start(text: str) -> Any:
     """The name of a start, or the vector in a file."""
     path = Path(text)
     if not path.suffix and not path.exists():
         return text
     from sparseigen.io.tables import read_table
 
-    values = read_table(path, index="none").values
+    try:
+        values = read_table(path, index="none").values
+    except SparseigenError as error:
+        error.parameter = "start"  # the options of DATA do not hold for this file
+        raise
     return values.ravel() if 1 in values.shape or values.ndim == 1 else values
 
 
@@ -133,38 +180,9 @@ def _show_components(loaded: Loaded, results: list[Any], output: Output, *, want
     loadings = loading_rows(results)
     table = "" if output.json or output.csv else f"{loaded.title()}\n\n{components_table(results, shares)}"
     emit(output, table=table, answer=answer, rows=loadings)
-    if output.out is None:
-        return
-    files = {"loadings.csv": as_csv(*loadings)}
-    scores = loaded.scores([result.vector for result in results])
-    if scores is not None:
-        files["scores.csv"] = as_csv(*score_rows(loaded, scores))
-    facts = loaded.facts() | {"cardinality": wanted, "variance_shares": shares}
-    save(output, "pca", facts, answer, files)
-
-
-def loading_rows(results: list[Any]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of loadings.csv: every variable that occurs in a component."""
-    import numpy as np
-
-    vectors = np.array([result.vector for result in results]) + 0.0  # no minus zeros
-    used = np.flatnonzero(vectors.any(axis=0))
-    header = ["variable", *(f"PC{j + 1}" for j in range(len(results)))]
-    return header, [[results[0].name_of(int(i)), *vectors[:, i].tolist()] for i in used]
-
-
-def score_rows(loaded: Loaded, scores: Any) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of scores.csv: one row a sample."""
-    table = loaded.table
-    names = table.row_labels or tuple(str(i + 1) for i in range(len(scores)))
-    groups = [] if table.labels is None else ["label"]
-    header = ["sample", *groups, *(f"PC{j + 1}" for j in range(scores.shape[1]))]
-    labels = table.labels or ((),) * len(scores)
-    rows = [
-        [name, *([label] if groups else []), *row]
-        for name, label, row in zip(names, labels, scores.tolist(), strict=True)
-    ]
-    return header, rows
+    if output.out is not None:
+        facts = loaded.facts() | {"cardinality": wanted, "variance_shares": shares}
+        save(output, "pca", facts, answer, component_files(loaded, results))
 
 
 def _page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, stability: int) -> Any:
@@ -211,19 +229,17 @@ def _spread(largest: int, size: int) -> list[int]:
     return sorted({1, largest, *range(step, last + 1, step)})
 
 
-def path(
-    data: DataFile,
-    reading: Reading,
-    output: Output,
-    k: Annotated[
-        str | None, typer.Option("-k", "--k", metavar="FIRST:LAST[:STEP]", help="Cardinalities; default 1:50.")
-    ] = None,
-    method: Method = "tpower",
-    choose: Annotated[Rule, typer.Option(help="Rule that suggests a k.")] = Rule.ELBOW,
-    share: Annotated[float, typer.Option(help="For --choose share: the share of the dense optimum.")] = 0.9,
-    nonnegative: Annotated[bool, typer.Option("--nonnegative", help="Only loadings >= 0.")] = False,
-    certify: Certify = True,
-) -> None:
+@command()
+@data_argument
+@option("-k", "--k", metavar="FIRST:LAST[:STEP]", answers=["cardinalities"], help="Cardinalities; default 1:50.")
+@method_option
+@choice_option("--choose", RULES, default="elbow", help="Rule that suggests a k.")
+@option("--share", metavar="SHARE", type=float, default=0.9, help="For --choose share: the share of the dense optimum.")
+@nonnegative_flag
+@certify_flag
+@reading_options
+@output_options
+def path(data: str, k: str | None, choose: str, share: float, reading: Reading, output: Output, **options: Any) -> None:
     """Explained variance for many cardinalities, and a suggested one.
 
     'share' is the part of the total variance that one component with k variables explains, 'at most' what any k
@@ -235,18 +251,18 @@ def path(
     early = None
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)
-        wanted = cardinalities(k, "k") if k is not None else list(range(1, min(DEFAULT_PATH, loaded.operator.size) + 1))
+        first = range(1, min(DEFAULT_PATH, loaded.operator.size) + 1)
+        wanted = list(first) if k is None else read_cardinalities(k, "k")
         working.step("solving")
         from sparseigen.solve.path import cardinality_path
 
-        options: dict[str, Any] = {"method": method, "nonnegative": nonnegative, "certify": certify}
         try:
             found = cardinality_path(loaded.operator, wanted, on_iteration=working, **options)
         except SolveInterrupted as stop:
             if stop.result is None:
                 raise
             found, early = stop.result, "stopped early: the path so far is shown"  # type: ignore[assignment]
-        chosen = found[found.suggest(choose.value, share=share)]
+        chosen = found[found.suggest(choose, share=share)]
         page = None
         if output.report is not None:
             from sparseigen.report import component_report
@@ -261,7 +277,7 @@ def path(
                 title=f"{loaded.source}: explained variance against k",
                 settings=loaded.facts(),
             )
-    _show_path(loaded, found, chosen, choose.value, output)
+    _show_path(loaded, found, chosen, choose, output)
     if page is not None:
         save_report(output, page)
     end(output, early or limit_note(found))
@@ -275,13 +291,8 @@ def _show_path(loaded: Loaded, found: Any, chosen: Any, rule: str, output: Outpu
     rows = path_rows(found)
     table = "" if output.json or output.csv else f"{loaded.title()}\n\n{path_table(found)}\n\n{suggestion}"
     emit(output, table=table, answer=answer, rows=rows)
-    if output.out is None:
-        return
-    files = {"path.csv": as_csv(*rows), "loadings.csv": as_csv(*loading_rows([chosen]))}
-    scores = loaded.scores([chosen.vector])
-    if scores is not None:
-        files["scores.csv"] = as_csv(*score_rows(loaded, scores))
-    save(output, "path", loaded.facts(), answer, files)
+    if output.out is not None:
+        save(output, "path", loaded.facts(), answer, {"path.csv": as_csv(*rows), **component_files(loaded, [chosen])})
 
 
 def path_rows(found: Any) -> tuple[list[str], list[list[Any]]]:
@@ -291,22 +302,39 @@ def path_rows(found: Any) -> tuple[list[str], list[list[Any]]]:
     return [*header, "variables"], [[*(row[name] for name in header), ";".join(row["variables"])] for row in rows]
 
 
-def limit_note(results: Any) -> str | None:
-    """What to say of results that stopped at a limit; None if none did."""
-    reasons = [result.stop_reason.value for result in results if result.stop_reason.value in EARLY]
-    if not reasons:
-        return None
-    return f"stopped early ({reasons[0].replace('_', ' ')}): the answer is valid, more time may improve it"
+@command(short_help="Six sparse components of the embedded PitProps data.")
+@report_option
+def demo(report: Path | None) -> None:
+    """Six sparse components of the embedded PitProps data, as in the paper's table.
+
+    Example: sparseigen demo --report demo.html
+    """
+    from sparseigen.components.sequential import sparse_components
+    from sparseigen.components.variance import VARIANCES, explained_variance
+    from sparseigen.datasets import load_pitprops
+    from sparseigen.report.words import components_table
+
+    output = Output(report=report)
+    check_output(output)
+    data = load_pitprops()
+    operator = data.operator()
+    results = sparse_components(operator, PITPROPS_CARDINALITIES)
+    vectors = [result.vector for result in results]
+    total = operator.trace()
+    shares = explained_variance(operator, vectors, definition="plain") / total
+    print(f"{data.description}: {len(results)} sparse components\n")
+    print(components_table(results, shares.tolist()))
+    print("\nVariance explained together, three definitions:")
+    for name in VARIANCES:
+        print(f"  {name:<9}{explained_variance(operator, vectors, definition=name).sum() / total:.4f}")
+    print("\nEach certificate speaks of the matrix left by the components before it.", flush=True)
+    if report is not None:
+        save_report(output, _demo_page(data, operator, results))
 
 
-def end(output: Output, early: str | None) -> None:
-    """Exit code 4 with a note if the work stopped early."""
-    if early is not None:
-        note(output, early)
-        raise typer.Exit(STOPPED_EARLY)
+def _demo_page(data: Any, operator: Any, results: list[Any]) -> Any:
+    from sparseigen.report import component_report
+    from sparseigen.solve.path import cardinality_path
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("pca")(expanded(pca))
-    app.command("path")(expanded(path))
+    path = cardinality_path(operator, range(1, operator.size + 1))
+    return component_report(results, path=path, data=data.matrix, title=data.description)

@@ -1,18 +1,17 @@
-"""PitProps, the classic of sparse PCA, embedded: 78 published correlations.
-
-J. N. R. Jeffers, "Two case studies in the application of principal component analysis", Applied Statistics 16 (1967),
-225-236.
-"""
+"""Data sets as arrays: PitProps, which is embedded, and the gene data of the paper, read from the data folder."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.config import require
+from sparseigen.datasets.catalogue import data_folder
+from sparseigen.errors import MissingDataError
 from sparseigen.operators import Operator, as_operator
 
 NAMES = (
@@ -20,7 +19,8 @@ NAMES = (
     "bowmax", "bowdist", "whorls", "clear", "knots", "diaknot",
 )  # fmt: skip
 
-# The strictly lower triangle, row by row, in thousandths as published.
+# The strictly lower triangle of PitProps, row by row, in thousandths as published: J. N. R. Jeffers, "Two case studies
+# in the application of principal component analysis", Applied Statistics 16 (1967), 225-236.
 # fmt: off
 LOWER_TRIANGLE = (
     954,
@@ -84,3 +84,40 @@ def load_pitprops() -> Dataset:
     matrix[rows, columns] = matrix[columns, rows] = np.array(LOWER_TRIANGLE) / 1000.0
     description = "Correlation matrix of 13 measurements on 180 pit props (Jeffers 1967)"
     return Dataset("pitprops", matrix, NAMES, 180, description)
+
+
+def _find_file(*parts: str) -> Path:
+    path = data_folder().joinpath(*parts)
+    if not path.is_file():
+        message = f"{path} does not exist; the data folder is incomplete. Check SPARSEIGEN_DATA."
+        raise MissingDataError(message)
+    return path
+
+
+def load_gene_covariance(name: str) -> NDArray[np.float64]:
+    """The 500-gene covariance behind the paper's figure: ``name`` is "colon" or "lymphoma".
+
+    Examples
+    --------
+    >>> from sparseigen.datasets import load_gene_covariance
+    >>> load_gene_covariance("colon").shape
+    (500, 500)
+    """
+    with np.load(_find_file(name, "authors_covariance_500.npz"), allow_pickle=False) as archive:
+        key = next(key for key in archive.files if archive[key].ndim == 2)
+        return np.asarray(archive[key], dtype=np.float64)
+
+
+def load_gene_curve(name: str) -> dict[str, NDArray[np.float64]]:
+    """The authors' curve for k = 1..500: column name to values.
+
+    Examples
+    --------
+    >>> from sparseigen.datasets import load_gene_curve
+    >>> sorted(load_gene_curve("lymphoma"))[-1]
+    'tpower_variance_share'
+    """
+    path = _find_file(name, "authors_curve.csv")
+    header = path.read_text().splitlines()[0].split(",")
+    table = np.loadtxt(path, delimiter=",", skiprows=1)
+    return {column: table[:, i] for i, column in enumerate(header)}

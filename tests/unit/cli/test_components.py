@@ -1,0 +1,155 @@
+"""``pca``, ``path`` and ``demo``: what they answer, and that an early end keeps the answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sparseigen.datasets import load_pitprops
+from sparseigen.errors import SolveInterrupted
+from tests.unit.cli.running import check_refused, run, start_process
+
+
+def test_demo_prints_the_papers_table() -> None:
+    answer = start_process("demo")
+    assert answer.returncode == 0
+    lines = answer.stdout.splitlines()
+    loadings = {line.split()[0]: line.split()[1] for line in lines if line.startswith(("topdiam", "whorls", "moist"))}
+    assert loadings == {"topdiam": "0.4235", "whorls": "0.3994", "moist": "0.7071"}
+    assert [line.split()[1:] for line in lines if line.startswith("non-zeros")] == [["7", "2", "1", "1", "1", "1"]]
+    assert any(line.split() == ["plain", "0.7599"] for line in lines)
+    assert any(line.split() == ["adjusted", "0.7346"] for line in lines)
+    assert "certificate" in answer.stdout
+
+
+def test_demo_writes_its_report(tmp_path: Path) -> None:
+    result = run("demo", "--report", tmp_path / "demo.html")
+    assert result.exit_code == 0
+    assert f"report: {tmp_path / 'demo.html'}" in result.stderr
+    assert "topdiam" in (tmp_path / "demo.html").read_text()
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    data = rng.standard_normal((30, 4)) * [1.0, 4.0, 1.0, 3.0]
+    path = tmp_path / "table.csv"
+    rows = ["id,age,height,shoe,weight", *(f"r{i}," + ",".join(map(repr, row.tolist())) for i, row in enumerate(data))]
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_pca_of_a_csv(people: Path) -> None:
+    answer = start_process("pca", str(people), "-k", "2", "-n", "2")
+    assert answer.returncode == 0
+    assert "height" in answer.stdout
+    assert "PC2" in answer.stdout
+    as_json = json.loads(start_process("pca", str(people), "-k", "2", "--json").stdout)
+    assert set(as_json[0]["names"]) == {"height", "weight"}
+
+
+def test_pca_of_a_covariance_matrix(tmp_path: Path) -> None:
+    path = tmp_path / "matrix.npy"
+    np.save(path, load_pitprops().matrix)
+    answer = json.loads(start_process("pca", str(path), "-k", "5", "--covariance", "--json").stdout)
+    assert answer[0]["value"] == pytest.approx(3.406154946789761)
+
+
+def test_pca_with_a_list(pitprops: Path) -> None:
+    answer = json.loads(run("pca", pitprops, "--covariance", "-k", "7,2,1,1,1,1", "--json").stdout)
+    assert [len(result["support"]) for result in answer] == [7, 2, 1, 1, 1, 1]
+    shares = sum(result["value"] for result in answer) / 13.0
+    assert 0.75 < shares < 0.77
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (np.array([1.0, 2.0]), "shape (2,); it must be a vector of length 3"),
+        (np.zeros(3), "start is the zero vector"),
+        (np.array([1.0, np.nan, 0.0]), "start has 1 NaN"),
+        (np.array(["a", "b", "c"]), "start has dtype <U1"),
+    ],
+)
+def test_bad_start(start: np.ndarray, message: str, good: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "start.npy", start)
+    result = run("pca", good, "--covariance", "-k", "1", "--start", tmp_path / "start.npy")
+    check_refused(result, 3, message)
+    assert result.stderr.endswith("See --start NAME|FILE.\n")
+
+
+def test_a_start_in_a_file_that_is_no_vector(good: Path, tmp_path: Path) -> None:
+    """The options that mend DATA do not hold for this file: they are not shown."""
+    (tmp_path / "start.csv").write_text("a\n1\nx\n3\n")
+    result = run("pca", good, "--covariance", "-k", "1", "--start", tmp_path / "start.csv")
+    check_refused(result, 3, "start.csv, line 3, column 'a': 'x' is not a number")
+    assert result.stderr.endswith("See --start NAME|FILE.\n")
+
+
+def test_path(pitprops: Path) -> None:
+    text = run("path", pitprops, "--covariance", "--k", "1:13").stdout
+    assert "suggested k: 6 (elbow)" in text
+    assert text.count("optimal") >= 3
+    answer = json.loads(run("path", pitprops, "--covariance", "--k", "5,10", "--json", "--choose", "share").stdout)
+    assert [result["value"] for result in answer["results"]] == pytest.approx([3.406155, 4.172638], abs=1e-5)
+    assert answer["suggested"] == {"rule": "share", "cardinality": 10}
+    rows = run("path", pitprops, "--covariance", "--k", "1:3", "--csv").stdout.splitlines()
+    assert rows[0].startswith("cardinality,value,share")
+    assert rows[2].endswith("topdiam;length")
+
+
+@pytest.mark.parametrize("command", [("pca", "-k", "2"), ("path", "-k", "1:3"), ("exact", "-k", "2")])
+def test_folders_of_answers(command: tuple[str, ...], table: Path, tmp_path: Path) -> None:
+    """Data have scores; a covariance matrix has none."""
+    assert run(command[0], table, *command[1:], "--out", tmp_path / "data").exit_code == 0
+    scores = (tmp_path / "data" / "scores.csv").read_text().splitlines()
+    assert scores[0] == "sample,PC1"
+    assert len(scores) == 13
+    matrix = tmp_path / "matrix.csv"
+    values = np.cov(np.loadtxt(table, delimiter=",", skiprows=1).T)
+    np.savetxt(matrix, (values + values.T) / 2, delimiter=",")
+    assert run(command[0], matrix, *command[1:], "--covariance", "--out", tmp_path / "matrix").exit_code == 0
+    written = json.loads((tmp_path / "matrix" / "result.json").read_text())
+    assert "loadings.csv" in written["files"]
+    assert "scores.csv" not in written["files"]
+    assert not (tmp_path / "matrix" / "scores.csv").exists()
+
+
+def test_stopped_before_the_first_component(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparseigen.components import sequential as components
+    from sparseigen.solve import path
+
+    def stopped(*given: Any, **named: Any) -> None:
+        raise SolveInterrupted(None)
+
+    monkeypatch.setattr(components, "sparse_components", stopped)
+    monkeypatch.setattr(path, "cardinality_path", stopped)
+    check_refused(run("pca", table, "-k", "1"), 130, "stopped before there was an answer")
+    check_refused(run("path", table, "-k", "1:2"), 130, "stopped before there was an answer")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a child process")
+def test_ctrl_c_prints_the_best_answer_so_far(tmp_path: Path) -> None:
+    path = tmp_path / "large.npy"
+    np.save(path, np.random.default_rng(0).standard_normal((300, 6000)).astype(np.float32))
+    for delay in (2.0, 4.0, 8.0):  # long enough for a first iterate, short enough for the solve not to be done
+        command = [sys.executable, "-m", "sparseigen", "pca", str(path), "-k", "300", "-n", "40"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+        assert "Traceback" not in errors
+        if process.returncode == 4:
+            assert "variance share" in output
+            assert "stopped early" in errors
+            return
+    pytest.fail(f"never stopped with an answer: code {process.returncode}, {errors!r}")
