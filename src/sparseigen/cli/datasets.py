@@ -44,7 +44,7 @@ def show(name: str | None, json: bool) -> None:
     Example: sparseigen datasets show colon
     """
     from sparseigen.datasets.catalogue import CATALOGUE, SOURCES, Entry, data_folder, is_there, paths_of
-    from sparseigen.report.words import aligned
+    from sparseigen.report.words import align_rows
 
     try:
         folder: Path | None = data_folder()
@@ -73,7 +73,7 @@ def show(name: str | None, json: bool) -> None:
             [key, "yes" if is_there(entry, folder) else "no", "yes" if key in SOURCES else "no", entry.description]
             for key, entry in chosen.items()
         ]
-        print(aligned([["name", "there", "fetch", "what"], *rows], [], text_columns=(0, 1, 2, 3)))
+        print(align_rows([["name", "there", "fetch", "what"], *rows], [], text_columns=(0, 1, 2, 3)))
         return
     entry = chosen[name]
     print(f"{name}: {entry.description}")

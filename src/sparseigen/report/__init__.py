@@ -1,4 +1,4 @@
-"""What people look at: progress lines, tables and pages. Each name loads what it needs when it is first used."""
+"""Progress lines, tables as text and HTML pages; each name loads what it needs when it is first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from sparseigen.report.progress import ProgressBar, progress_bar
     from sparseigen.report.words import components_table
 
-_HOME = {
+_MODULES = {
     "ProgressBar": "progress",
     "Report": "page",
     "component_report": "component_pages",
@@ -23,7 +23,7 @@ __all__ = ["ProgressBar", "Report", "component_report", "components_table", "gra
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         message = f"module 'sparseigen.report' has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(import_module(f"sparseigen.report.{_HOME[name]}"), name)
+    return getattr(import_module(f"sparseigen.report.{_MODULES[name]}"), name)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sparseigen.checks.arguments import check_many, check_result
 from sparseigen.checks.frames import as_labels, as_scores
 from sparseigen.errors import OptionError, ShapeError
-from sparseigen.report.page import Report, data_rows, render, rounded, setting_rows, version_rows
-from sparseigen.report.words import amount, component_sentence, counted, listed
+from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
+from sparseigen.report.words import amount, component_sentence, count_noun, list_names
 from sparseigen.results import SparseEigResult, SparsePath
 
 MOST_SAMPLES = 10_000
@@ -52,7 +52,7 @@ def component_report(
     scores : array of shape (n_samples, n_components), optional
         The samples' scores, to be drawn.
     labels : sequence, optional
-        One value a sample, for the colours of the scores: numbers or names.
+        One value per sample, for the colours of the scores: numbers or names.
     stability : SelectionStability, optional
         How often each variable was chosen in resamples.
     title : str, optional
@@ -76,9 +76,9 @@ def component_report(
     >>> "Pit props" in page.html
     True
     """
-    points = _points(path)
+    points = _collect_points(path)
     answer = [check_result(result, "an entry of results") for result in check_many(results, "results", "[result]")]
-    answer = answer or _chosen(path)
+    answer = answer or _choose_point(path)
     _check_sizes([answer, *points], names)
     title = "Sparse components" if title is None else str(title)
     total, dense = total_variance, None
@@ -89,18 +89,18 @@ def component_report(
         "title": title,
         "total": total,
         "dense": dense,
-        "answer": _packed_point(answer, pool, total, exact=True),
-        "path": [_packed_point(point, pool, total) for point in points],
-        "scores": None if scores is None else _scores(scores, labels),
-        "stability": None if stability is None else _stability(stability, pool),
+        "answer": _pack_point(answer, pool, total, exact=True),
+        "path": [_pack_point(point, pool, total) for point in points],
+        "scores": None if scores is None else _pack_scores(scores, labels),
+        "stability": None if stability is None else _pack_stability(stability, pool),
         "resamples": None if stability is None else stability.n_resamples,
         "results": [result.to_dict() for result in answer],
     }
     payload["variables"] = pool.used
     facts = {
-        "asked": _asked(answer, points),
-        "found": [_found(j, result, total, pool) for j, result in enumerate(answer)],
-        "table": _table(answer, pool),
+        "asked": _word_question(answer, points),
+        "found": [_describe_component(j, result, total, pool) for j, result in enumerate(answer)],
+        "table": _build_table(answer, pool),
         "has": {"path": bool(points), "scores": scores is not None, "stability": stability is not None},
         "settings": setting_rows(answer[0].settings, settings),
         "versions": version_rows(),
@@ -127,7 +127,7 @@ class _Variables:
         return self.numbers[index]
 
 
-def _points(path: SparsePath | Iterable[Any] | None) -> list[Point]:
+def _collect_points(path: SparsePath | Iterable[Any] | None) -> list[Point]:
     if path is None:
         return []
     points = [[entry] if isinstance(entry, SparseEigResult) else list(entry) for entry in path]
@@ -137,7 +137,7 @@ def _points(path: SparsePath | Iterable[Any] | None) -> list[Point]:
     return sorted(points, key=lambda point: point[0].cardinality)
 
 
-def _chosen(path: SparsePath | Iterable[Any] | None) -> Point:
+def _choose_point(path: SparsePath | Iterable[Any] | None) -> Point:
     if not isinstance(path, SparsePath):
         msg = "results is empty; give at least one component, or a SparsePath to choose from."
         raise OptionError(msg)
@@ -150,24 +150,26 @@ def _check_sizes(points: list[Point], names: Sequence[str] | None) -> None:
         message = f"the components are over {sorted(sizes)} variables; all must be over the same ones."
         raise ShapeError(message)
     if names is not None and len(names) not in sizes:
-        message = f"names has {len(names)} entries for {sizes.pop()} variables; give one a variable."
+        message = f"names has {len(names)} entries for {sizes.pop()} variables; give one per variable."
         raise ShapeError(message)
 
 
-def _packed_point(point: Point, pool: _Variables, total: float | None, *, exact: bool = False) -> dict[str, Any]:
+def _pack_point(point: Point, pool: _Variables, total: float | None, *, exact: bool = False) -> dict[str, Any]:
     return {
         "k": point[0].cardinality,
-        "parts": [_packed(result, j, pool, total, exact=exact) for j, result in enumerate(point)],
+        "parts": [_pack_component(result, j, pool, total, exact=exact) for j, result in enumerate(point)],
     }
 
 
-def _packed(result: SparseEigResult, j: int, pool: _Variables, total: float | None, *, exact: bool) -> dict[str, Any]:
+def _pack_component(
+    result: SparseEigResult, j: int, pool: _Variables, total: float | None, *, exact: bool
+) -> dict[str, Any]:
     """One component for the pictures: the answer's in full, those of the path rounded and cut to a size."""
     kept = support = result.support
     if support.size > MOST_LOADINGS and not exact:
         largest = np.argsort(-np.abs(result.vector[support]), kind="stable")[:MOST_LOADINGS]
         kept = np.sort(support[largest])
-    digits = float if exact else rounded
+    digits = float if exact else round_digits
     proof = result.certificate
     return {
         "k": result.cardinality,
@@ -183,18 +185,18 @@ def _packed(result: SparseEigResult, j: int, pool: _Variables, total: float | No
     }
 
 
-def _scores(scores: Any, labels: Any) -> dict[str, Any]:
+def _pack_scores(scores: Any, labels: Any) -> dict[str, Any]:
     """Scores by column, and which samples they are of: evenly thinned where there are too many to draw."""
     values = as_scores(scores)
     named = None if labels is None else as_labels(labels, values.shape[0])
     rows = np.arange(0, len(values), -(-len(values) // MOST_SAMPLES))
     if named is not None:
         named |= {key: [named[key][i] for i in rows] for key in ("codes", "numbers") if key in named}
-    columns = [[rounded(float(v)) for v in values[rows, j]] for j in range(values.shape[1])]
+    columns = [[round_digits(float(v)) for v in values[rows, j]] for j in range(values.shape[1])]
     return {"columns": columns, "labels": named, "rows": rows.tolist(), "samples": len(values)}
 
 
-def _stability(stability: Any, pool: _Variables) -> list[dict[str, Any]]:
+def _pack_stability(stability: Any, pool: _Variables) -> list[dict[str, Any]]:
     if stability.frequencies.shape[1] != pool.result.vector.size:
         message = (
             f"stability is about {stability.frequencies.shape[1]} variables, the components about "
@@ -208,14 +210,14 @@ def _stability(stability: Any, pool: _Variables) -> list[dict[str, Any]]:
         packed.append(
             {
                 "variables": [pool.number(int(i)) for i in order],
-                "frequencies": [rounded(float(frequencies[i])) for i in order],
+                "frequencies": [round_digits(float(frequencies[i])) for i in order],
                 "chosen": [bool(chosen[i]) for i in order],
             }
         )
     return packed
 
 
-def _asked(answer: Point, points: list[Point]) -> str:
+def _word_question(answer: Point, points: list[Point]) -> str:
     first = answer[0]
     sizes = sorted({result.cardinality for result in answer})
     most = f"at most {sizes[0]:,}" if len(sizes) == 1 else f"at most {sizes[0]:,} to {sizes[-1]:,}"
@@ -226,23 +228,23 @@ def _asked(answer: Point, points: list[Point]) -> str:
         sentence = sentence.replace("varies", "vary")
     if points:
         first_k, last_k = points[0][0].cardinality, points[-1][0].cardinality
-        sentence += f" The same question for {counted(len(points), 'size')}, k = {first_k:,} to {last_k:,}."
+        sentence += f" The same question for {count_noun(len(points), 'size')}, k = {first_k:,} to {last_k:,}."
     return sentence
 
 
-def _found(j: int, result: SparseEigResult, total: float | None, pool: _Variables) -> dict[str, str]:
+def _describe_component(j: int, result: SparseEigResult, total: float | None, pool: _Variables) -> dict[str, str]:
     support = result.support
     order = support[np.argsort(-np.abs(result.vector[support]), kind="stable")]
     share = f"{amount(result.value, total)} of the total variance" if total else f"variance {result.value:.5g}"
     return {
         "name": f"Component {j + 1}",
-        "headline": f"{counted(len(support), 'variable')}, {share}",
-        "members": listed([pool.name(int(i)) for i in order]),
+        "headline": f"{count_noun(len(support), 'variable')}, {share}",
+        "members": list_names([pool.name(int(i)) for i in order]),
         "proof": component_sentence(result, total, after_others=j > 0),
     }
 
 
-def _table(answer: Point, pool: _Variables) -> dict[str, Any]:
+def _build_table(answer: Point, pool: _Variables) -> dict[str, Any]:
     """The loadings as text, for readers without script."""
     vectors: NDArray[np.float64] = np.array([result.vector for result in answer])
     used = np.flatnonzero(np.any(vectors != 0.0, axis=0))

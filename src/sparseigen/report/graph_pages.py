@@ -17,8 +17,8 @@ from sparseigen.config import require
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.graphs.model import IntegerGraph, build_graph
 from sparseigen.graphs.task import load_graph
-from sparseigen.report.page import Report, data_rows, render, rounded, setting_rows, version_rows
-from sparseigen.report.words import counted, listed, subgraph_sentence
+from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
+from sparseigen.report.words import count_noun, list_names, subgraph_sentence
 from sparseigen.results import DenseSubgraphResult, DensityCurve
 
 MOST_DRAWN = 300
@@ -120,34 +120,34 @@ def graph_report(
     >>> "Karate club" in page.html
     True
     """
-    results = _results(curve_or_result)
-    opening = _opening(results, chosen)
-    source = None if graph is None else _source(graph, results[0])
-    model = None if source is None else _model(source, results[0])
+    results = _check_results(curve_or_result)
+    opening = _choose_opening(results, chosen)
+    source = None if graph is None else _load_source(graph, results[0])
+    model = None if source is None else _build_model(source, results[0])
     places = None if positions is None else as_positions(positions)
     title = "Densest subgraph" if title is None else str(title)
-    groups = [_group(result, model) for result in results]
+    groups = [_group_vertices(result, model) for result in results]
     drawn = drawn_vertices([group.vertices for group in groups]) if graph is not None or places is not None else []
-    pool = _pool(results)
+    pool = _pool_labels(results)
     payload = {
         "title": title,
         "opening": opening,
         "n": int(results[0].indicator.size),
         "nodes": [str(pool[v]) for v in pool],
-        "degrees": None if model is None else [rounded(float(model.degrees[v]) * model.unit) for v in pool],
-        "xy": _places(drawn, pool, model, places),
+        "degrees": None if model is None else [round_digits(float(model.degrees[v]) * model.unit) for v in pool],
+        "xy": _place_vertices(drawn, pool, model, places),
         "isMap": places is not None,
-        "background": [] if places is None else _background(places, set(pool.values())),
+        "background": [] if places is None else _thin_background(places, set(pool.values())),
         "points": [
-            _point(result, group, {v: i for i, v in enumerate(pool)}, model, set(drawn))
+            _pack_point(result, group, {v: i for i, v in enumerate(pool)}, model, set(drawn))
             for result, group in zip(results, groups, strict=True)
         ],
         "results": [result.to_dict() | {"history": []} for result in results],
     }
     facts = {
-        "asked": _asked(results),
-        "found": _found(results[opening], groups[opening]),
-        "table": _table(results[opening], groups[opening]),
+        "asked": _word_question(results),
+        "found": [_describe_group(results[opening], groups[opening])],
+        "table": _build_table(results[opening], groups[opening]),
         "has": {"curve": len(results) > 1, "drawing": bool(drawn), "map": places is not None},
         "settings": setting_rows(results[opening].settings, settings),
         "versions": version_rows(),
@@ -165,8 +165,8 @@ class _Group:
     inside: list[float] | None
 
 
-def _results(given: Any) -> list[DenseSubgraphResult]:
-    several = [given] if isinstance(given, DenseSubgraphResult) else check_many(given, "curve_or_result", "a curve")
+def _check_results(found: Any) -> list[DenseSubgraphResult]:
+    several = [found] if isinstance(found, DenseSubgraphResult) else check_many(found, "curve_or_result", "a curve")
     results = list(several)
     for result in results:
         if not isinstance(result, DenseSubgraphResult):
@@ -185,17 +185,17 @@ def _results(given: Any) -> list[DenseSubgraphResult]:
     return results
 
 
-def _opening(results: list[DenseSubgraphResult], chosen: int | None) -> int:
+def _choose_opening(results: list[DenseSubgraphResult], chosen: int | None) -> int:
     if chosen is None:
         return int(np.argmax([result.density for result in results]))
     for i, result in enumerate(results):
         if result.k == chosen:
             return i
-    message = f"chosen={chosen!r} is not among the k of the results ({listed([str(r.k) for r in results])})."
+    message = f"chosen={chosen!r} is not among the k of the results ({list_names([str(r.k) for r in results])})."
     raise OptionError(message)
 
 
-def _source(graph: Any, result: DenseSubgraphResult) -> Graph:
+def _load_source(graph: Any, result: DenseSubgraphResult) -> Graph:
     source = load_graph(graph, result.settings.get("weight", WEIGHT))
     if source.n_vertices != result.indicator.size:
         message = f"graph has {source.n_vertices} vertices; the results are about one with {result.indicator.size}."
@@ -203,25 +203,27 @@ def _source(graph: Any, result: DenseSubgraphResult) -> Graph:
     return source
 
 
-def _model(source: Graph, result: DenseSubgraphResult) -> IntegerGraph:
+def _build_model(source: Graph, result: DenseSubgraphResult) -> IntegerGraph:
     """The graph as the densities see it: directions and loops treated as they were when it was solved."""
     loops = "keep" if str(result.settings.get("self_loops", "")).endswith("kept") else "drop"
     directed = str(result.settings.get("directed", "average"))
     return build_graph(source, directed=directed, self_loops=loops)[0]
 
 
-def _group(result: DenseSubgraphResult, model: IntegerGraph | None) -> _Group:
+def _group_vertices(result: DenseSubgraphResult, model: IntegerGraph | None) -> _Group:
     vertices = np.flatnonzero(result.indicator).astype(np.int64)
     if model is None:
         return _Group(vertices[:MOST_MEMBERS].tolist(), list(result.nodes[:MOST_MEMBERS]), None)
     inside = model.induced(vertices).degrees * model.unit
     order = np.argsort(-inside, kind="stable")[:MOST_MEMBERS]
     return _Group(
-        vertices[order].tolist(), [result.nodes[i] for i in order], [rounded(float(weight)) for weight in inside[order]]
+        vertices[order].tolist(),
+        [result.nodes[i] for i in order],
+        [round_digits(float(weight)) for weight in inside[order]],
     )
 
 
-def _pool(results: list[DenseSubgraphResult]) -> dict[int, Any]:
+def _pool_labels(results: list[DenseSubgraphResult]) -> dict[int, Any]:
     """Every vertex of every set with its label."""
     pool: dict[int, Any] = {}
     for result in results:
@@ -229,7 +231,7 @@ def _pool(results: list[DenseSubgraphResult]) -> dict[int, Any]:
     return pool
 
 
-def _places(
+def _place_vertices(
     drawn: list[int], pool: dict[int, Any], model: IntegerGraph | None, places: dict[Any, tuple[float, float]] | None
 ) -> list[list[float] | None] | None:
     """Where each vertex of the pool is drawn (x, y), None for those that are not."""
@@ -248,13 +250,13 @@ def _places(
     return [[round(found[v][0], 4), round(found[v][1], 4)] if v in found else None for v in pool]
 
 
-def _background(places: dict[Any, tuple[float, float]], chosen: set[Any]) -> list[list[float]]:
+def _thin_background(places: dict[Any, tuple[float, float]], chosen: set[Any]) -> list[list[float]]:
     others = [place for node, place in places.items() if node not in chosen]
     step = max(1, -(-len(others) // MOST_BACKGROUND))
     return [[round(longitude, 3), round(latitude, 3)] for latitude, longitude in others[::step]]
 
 
-def _point(
+def _pack_point(
     result: DenseSubgraphResult, group: _Group, numbers: dict[int, int], model: IntegerGraph | None, drawn: set[int]
 ) -> dict[str, Any]:
     shown = [v for v in group.vertices[:MOST_DRAWN] if v in drawn]
@@ -262,19 +264,19 @@ def _point(
     proof = result.certificate
     return {
         "k": result.k,
-        "density": rounded(result.density),
-        "edgeDensity": rounded(result.edge_density),
-        "upper": None if proof is None else rounded(proof.upper_bound),
-        "gap": None if proof is None else rounded(proof.relative_gap),
+        "density": round_digits(result.density),
+        "edgeDensity": round_digits(result.edge_density),
+        "upper": None if proof is None else round_digits(proof.upper_bound),
+        "gap": None if proof is None else round_digits(proof.relative_gap),
         "optimal": proof is not None and proof.optimal,
         "members": [numbers[v] for v in group.vertices],
         "inside": group.inside,
-        "edges": [[numbers[a], numbers[b], rounded(weight)] for a, b, weight in edges],
+        "edges": [[numbers[a], numbers[b], round_digits(weight)] for a, b, weight in edges],
         "says": subgraph_sentence(result),
     }
 
 
-def _asked(results: list[DenseSubgraphResult]) -> str:
+def _word_question(results: list[DenseSubgraphResult]) -> str:
     n = results[0].indicator.size
     if len(results) == 1:
         return f"Which {results[0].k:,} of the {n:,} vertices are most tightly connected among themselves?"
@@ -287,17 +289,17 @@ def _asked(results: list[DenseSubgraphResult]) -> str:
     )
 
 
-def _found(result: DenseSubgraphResult, group: _Group) -> dict[str, str]:
+def _describe_group(result: DenseSubgraphResult, group: _Group) -> dict[str, str]:
     return {
         "name": f"k = {result.k:,}",
-        "headline": f"{counted(result.k, 'member')}, density {result.density:.5g} (average weight of a member to the "
-        f"others), average weight of a pair {result.edge_density:.4g}",
-        "members": listed([str(label) for label in group.labels]),
+        "headline": f"{count_noun(result.k, 'member')}, density {result.density:.5g} (average weight of a member to "
+        f"the others), average weight of a pair {result.edge_density:.4g}",
+        "members": list_names([str(label) for label in group.labels]),
         "proof": subgraph_sentence(result),
     }
 
 
-def _table(result: DenseSubgraphResult, group: _Group) -> dict[str, Any]:
+def _build_table(result: DenseSubgraphResult, group: _Group) -> dict[str, Any]:
     """The members as text, for readers without script."""
     inside = group.inside
     rows = [

@@ -30,7 +30,7 @@ Rows = list[tuple[str, str]]
 def setting_rows(settings: Mapping[str, Any], extra: Mapping[str, Any] | None) -> Rows:
     """Settings by name, the caller's own first."""
     merged = {**(extra or {}), **settings}
-    return [(str(name).replace("_", " "), _shown(value)) for name, value in merged.items()]
+    return [(str(name).replace("_", " "), _as_text(value)) for name, value in merged.items()]
 
 
 def version_rows() -> Rows:
@@ -44,7 +44,7 @@ def data_rows(data: Any) -> Rows:
     return [] if data is None else list(fingerprint(data).items())
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return ", ".join(str(part) for part in value) or "none"
     return str(value)
@@ -116,14 +116,14 @@ def render(kind: str, title: str, facts: Mapping[str, Any], payload: Mapping[str
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
-        finalize=_upright,
+        finalize=_escape_turning,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     page = environment.get_template(f"{kind}.html").render(
         title=title,
-        style=_part("page.css"),
-        script="\n".join(_part(name) for name in ("common.js", f"{kind}.js")),
+        style=_read_part("page.css"),
+        script="\n".join(_read_part(name) for name in ("common.js", f"{kind}.js")),
         library=_packed_library(),
         payload=pack(payload),
         **facts,
@@ -131,7 +131,7 @@ def render(kind: str, title: str, facts: Mapping[str, Any], payload: Mapping[str
     return Report(title, page)
 
 
-def _upright(value: Any) -> Any:
+def _escape_turning(value: Any) -> Any:
     """Text in which nothing turns the direction of reading: a name must not rearrange the sentence around it."""
     return TURNING.sub(lambda found: f"\\u{ord(found.group()):04x}", value) if type(value) is str else value
 
@@ -173,18 +173,18 @@ def unpack(packed: str) -> Any:
     return json.loads(zlib.decompress(base64.b64decode(packed)))
 
 
-def rounded(value: float) -> float:
+def round_digits(value: float) -> float:
     """A number with as many digits as a picture needs.
 
     Examples
     --------
-    >>> rounded(0.123456789), rounded(1234567.0)
+    >>> round_digits(0.123456789), round_digits(1234567.0)
     (0.123457, 1234570.0)
     """
     return float(f"{value:.{DIGITS}g}")
 
 
-def _part(name: str) -> str:
+def _read_part(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Words and tables for results: sentences, numbers, rows."""
+"""Results in words: sentences about certificates, numbers with their nouns, tables as text."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ def amount(value: float, total: float | None) -> str:
     return f"{value:.5g}" if not total else f"{value / total:.2%}".replace("%", " %")
 
 
-def counted(count: int, noun: str) -> str:
+def count_noun(count: int, noun: str) -> str:
     """A number with its noun.
 
     Examples
     --------
-    >>> counted(1, "variable"), counted(2000, "variable")
+    >>> count_noun(1, "variable"), count_noun(2000, "variable")
     ('1 variable', '2,000 variables')
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def listed(names: Sequence[str]) -> str:
+def list_names(names: Sequence[str]) -> str:
     """The first names, and how many more there are.
 
     Examples
     --------
-    >>> listed(["Rome", "Oslo"]), listed(["Rome, NY", "Oslo, MN"])
+    >>> list_names(["Rome", "Oslo"]), list_names(["Rome, NY", "Oslo, MN"])
     ('Rome, Oslo', 'Rome, NY; Oslo, MN')
     """
     between = "; " if any("," in name for name in names[:NAMES_SHOWN]) else ", "
@@ -66,11 +66,11 @@ def listed(names: Sequence[str]) -> str:
 
 def component_sentence(result: SparseEigResult, total: float | None, *, after_others: bool) -> str:
     """The certificate of one component."""
-    if result.certificate is None or not _finite(result.certificate):
+    if result.certificate is None or not _is_finite(result.certificate):
         return UNPROVEN
     choice = "single variable" if result.cardinality == 1 else f"combination of {result.cardinality:,} variables"
     if result.settings.get("which") == "smallest":
-        return _smallest(result, result.certificate, choice)
+        return _smallest_sentence(result, result.certificate, choice)
     within = "in what the components before it leave, " if after_others else ""
     found = f"{amount(result.value, total)} of the total variance" if total else f"a variance of {result.value:.5g}"
     if result.certificate.optimal:
@@ -82,7 +82,7 @@ def component_sentence(result: SparseEigResult, total: float | None, *, after_ot
     return f"{said[0].upper()}{said[1:]}, so this one reaches at least {reached} of the best possible."
 
 
-def _smallest(result: SparseEigResult, proof: Certificate, choice: str) -> str:
+def _smallest_sentence(result: SparseEigResult, proof: Certificate, choice: str) -> str:
     if proof.optimal:
         return f"Proven best: no {choice} varies less than this one ({result.value:.5g})."
     return (
@@ -91,14 +91,14 @@ def _smallest(result: SparseEigResult, proof: Certificate, choice: str) -> str:
     )
 
 
-def _finite(proof: Certificate) -> bool:
+def _is_finite(proof: Certificate) -> bool:
     """An infinite bound holds and says nothing."""
     return math.isfinite(proof.lower_bound) and math.isfinite(proof.upper_bound)
 
 
 def subgraph_sentence(result: DenseSubgraphResult) -> str:
     """The certificate of one set of vertices."""
-    if result.certificate is None or not _finite(result.certificate):
+    if result.certificate is None or not _is_finite(result.certificate):
         return UNPROVEN
     if result.certificate.optimal:
         return f"Proven best: no group of {result.k:,} members is more tightly connected than this one."
@@ -115,7 +115,7 @@ TABLE_NAMES_SHOWN = 6
 
 
 def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]) -> str:
-    """Several components side by side: one line a variable, one column a component.
+    """Several components side by side: one line per variable, one column per component.
 
     Parameters
     ----------
@@ -154,13 +154,13 @@ def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]
     footer = [
         ["non-zeros", *(str(len(result.support)) for result in results)],
         ["variance share", *(f"{share:.2%}" for share in shares)],
-        ["certificate", *(proof(result.certificate) for result in results)],
+        ["certificate", *(proof_word(result.certificate) for result in results)],
     ]
-    return aligned([header, *rows], footer)
+    return align_rows([header, *rows], footer)
 
 
 def path_table(path: SparsePath) -> str:
-    """One line a cardinality: explained share, the proven limit, and the variables."""
+    """One line per cardinality: explained share, the proven limit, and the variables."""
     header = ["k", "share", "at most", "certificate", "of dense", "variables"]
     rows = [header]
     for result in path:
@@ -172,32 +172,32 @@ def path_table(path: SparsePath) -> str:
                 str(result.cardinality),
                 f"{result.value / path.total_variance:.2%}",
                 "" if bound is None else f"{bound:.2%}",
-                proof(result.certificate),
+                proof_word(result.certificate),
                 f"{result.value / path.dense_optimum:.1%}",
                 ", ".join(names[:TABLE_NAMES_SHOWN]) + more,
             ]
         )
-    return aligned(rows, [], text_columns=(5,))
+    return align_rows(rows, [], text_columns=(5,))
 
 
 def curve_table(results: Sequence[DenseSubgraphResult]) -> str:
-    """One line a number of vertices: the two densities, the proven limit."""
+    """One line per number of vertices: the two densities, the proven limit."""
     rows = [["k", "density", "at most", "certificate", "edge density"]]
     for result in results:
         bound = "" if result.certificate is None else f"{result.certificate.upper_bound:.6g}"
-        proven = proof(result.certificate)
+        proven = proof_word(result.certificate)
         rows.append([str(result.k), f"{result.density:.6g}", bound, proven, f"{result.edge_density:.4g}"])
-    return aligned(rows, [])
+    return align_rows(rows, [])
 
 
-def proof(certificate: Certificate | None) -> str:
+def proof_word(certificate: Certificate | None) -> str:
     """A certificate in a word or two."""
     if certificate is None:
         return "uncertified"
     return "optimal" if certificate.optimal else str(certificate)
 
 
-def aligned(body: list[list[str]], footer: list[list[str]], text_columns: Sequence[int] = (0,)) -> str:
+def align_rows(body: list[list[str]], footer: list[list[str]], text_columns: Sequence[int] = (0,)) -> str:
     """Lines of cells under each other: text to the left, numbers to the right, rules around the body."""
     widths = [max(len(row[column]) for row in body + footer) for column in range(len(body[0]))]
 
