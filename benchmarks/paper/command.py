@@ -16,6 +16,8 @@ from benchmarks.paper.runner import Run, run
 from benchmarks.paper.verdicts import Judged, counts, judge, percentage
 
 PAGE = store.ROOT / "docs" / "reproduction.md"
+POINTS = store.ROOT / "build" / "reproduction"
+"""The points of every run, as CSV: too many for the page."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--list", action="store_true", dest="show", help="list the rows and stop")
     made.add_argument("--seed", type=int, default=2011, help="seed of the random data (default 2011)")
     made.add_argument("--repeats", type=int, default=500, help="repeats of the random experiments (default 500)")
-    made.add_argument("--processes", type=int, help="processes at a time (default: one a core)")
+    made.add_argument("--processes", type=int, help="processes at a time (default: one per core)")
     return made
 
 
@@ -107,8 +109,8 @@ def main(arguments: list[str]) -> int:
     print(f"{percentage(rows):.1f} % of the runnable rows reproduced or better; {result.wall:.0f} s.")
     out = Path(options.out) if options.out else PAGE if everything else None
     if out is not None:
-        page.write(out, tables, rows, result, settings, all_figures(), complete=everything)
-        print(f"The page is {out} and {out.with_suffix('.html')}.")
+        page.write(out, POINTS, tables, rows, result, settings, all_figures(), complete=everything)
+        print(f"The page is {out}; all points are in {POINTS.relative_to(store.ROOT)}.")
     for name in result.failed:
         print(f"error: {name} {result.outcomes[name]}", file=sys.stderr)
     return 1 if result.failed else 0

@@ -45,7 +45,7 @@ class Outcome:
         self.measures[name] = {"value": plain, "error": float(error), "of": of, "better": better, "detail": detail}
 
     def table(self, name: str, header: list[str], rows: list[list[Any]]) -> None:
-        """A table that the page shows folded and writes as CSV."""
+        """A table that is written as CSV beside the page."""
         self.tables[name] = {"header": header, "rows": rows}
 
 

@@ -1,4 +1,4 @@
-"""Records in words: shared by the page, the table in the documentation and the terminal."""
+"""Records in words: shared by the tables in Markdown and the terminal."""
 
 from __future__ import annotations
 

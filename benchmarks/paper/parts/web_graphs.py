@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.paper import curves
 from benchmarks.paper.datasets import stand_ins, web_graphs
-from benchmarks.paper.drawing import web_figure, web_seconds_figure
+from benchmarks.paper.drawing import web_figure
 from benchmarks.paper.pieces import Figure, Outcome, Piece, Settings
 from benchmarks.paper.solvers.graphs import GRAPH_SOLVERS, Prepared, prepare
 
@@ -153,23 +153,11 @@ def _pieces() -> list[Piece]:
 PIECES = _pieces()
 FIGURES = [
     Figure(
-        "F2-cnr-2000",
+        "F2",
         "F2",
         "Figure 2, cnr-2000: density and seconds against k. Crosses: the authors' arrays; lines: ours, with our "
         "default (its seconds: the whole certified curve over 12) and the proven upper bound.",
         tuple(f"F2/cnr-2000/{solver}" for solver in (*ALGORITHMS, "default")),
         web_figure,
-    ),
-    Figure(
-        "F2-stand-ins",
-        "F2",
-        "Figure 2, seconds on the graphs that cannot be had here. Crosses: the authors on the real graphs (Matlab, "
-        "2011); lines: ours on synthetic stand-ins with as many nodes and arcs, for speed only.",
-        tuple(
-            f"F2/{prefix}{name}/{solver}"
-            for name in stand_ins.STAND_INS
-            for prefix, solver in (("", "authors-arrays"), ("stand-in-", "three"))
-        ),
-        web_seconds_figure,
     ),
 ]
