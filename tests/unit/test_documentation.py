@@ -19,9 +19,10 @@ DOCS = ROOT / "docs"
 WRITTEN_BY_THE_BUILD = {"_build", "api", "auto_examples"}
 STARTS = ("data-scientist", "biologist", "network-analyst", "researcher", "engineer")
 
-PAGES = sorted(
-    path for path in DOCS.rglob("*.md") if not WRITTEN_BY_THE_BUILD.intersection(path.relative_to(DOCS).parts)
-)
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in DOCS.rglob("*.md") if not WRITTEN_BY_THE_BUILD.intersection(path.relative_to(DOCS).parts)),
+]
 GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
 
 
@@ -102,7 +103,7 @@ def _only_code(text: str) -> tuple[str, int]:
     return "\n".join(kept) + "\n", blocks
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, blocks = _only_code(page.read_text())
     if not blocks:
@@ -114,6 +115,19 @@ def test_code_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.M
     said: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(test, out=said.append)
     assert not said, "".join(said)
+
+
+def test_the_readme_shows_code_with_its_output() -> None:
+    _, blocks = _only_code((ROOT / "README.md").read_text())
+    assert blocks >= 3
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    """Links of the README are followed on the web, where nobody builds the documentation."""
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
+    written = [target for target in targets if not WRITTEN_BY_THE_BUILD.intersection(Path(target).parts)]
+    assert not [target for target in written if not (page.parent / target).exists()]
 
 
 def test_a_wrong_answer_on_a_page_is_found() -> None:
