@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import importlib.util
 import inspect
 import re
@@ -45,6 +46,9 @@ def _public_objects() -> dict[str, Any]:
             found |= {f"{name}.{member}": getattr(value, member) for member in API.public_members(value)}
         else:
             found[name] = value
+    for name, home in API.HOMES.items():
+        if name not in found:
+            found[f"{home}.{name}"] = getattr(importlib.import_module(f"sparseigen.{home}"), name)
     return found
 
 
