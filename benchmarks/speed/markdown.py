@@ -1,14 +1,12 @@
-"""The tables of a run in Markdown: build/benchmarks.md."""
+"""Records in words, and the tables of a run in Markdown: build/benchmarks.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from benchmarks.speed.history import CHANGE
-from benchmarks.speed.records import Record, Run
+from benchmarks.speed.records import CHANGE, Record, Run
 from benchmarks.speed.verdicts import TIMES_FASTER, Verdict
-from benchmarks.speed.words import described_machine, milliseconds, share_of_ours, versions_line
 
 HOW = f"""\
 Every method gets the same data and the same number of variables k, one thread, and a process of its own. Methods with a
@@ -85,3 +83,35 @@ def _growth(records: Iterable[Record]) -> str:
 def _memory(records: Iterable[Record], name: str) -> str:
     points = [one for one in records if one.kind == "scaling" and one.name == name and one.memory_bytes is not None]
     return f"{(points[-1].memory_bytes or 0) / 1e6:.1f}" if points else "-"
+
+
+def described_machine(run: Run) -> str:
+    facts = run.machine
+    return (
+        f"{facts['processor']}, {facts['cores']} cores, {facts['memory_gb']} GB, {facts['system']}, "
+        f"{facts['kernels']} kernels; load before the run {facts['load_before']}"
+    )
+
+
+def versions_line(run: Run) -> str:
+    return ", ".join(f"{name} {version}" for name, version in run.versions.items())
+
+
+def milliseconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    value = 1e3 * seconds
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def share_of_ours(record: Record) -> str:
+    """The value over ours at the same cardinality; all digits that tell a loss from a tie."""
+    if record.value is None or not record.reference:
+        return "-"
+    share = record.value / record.reference
+    return "1" if abs(share - 1.0) <= 1e-12 else f"{share:.6f}" if abs(share - 1.0) > 1e-6 else f"1{share - 1.0:+.1e}"
+
+
+def place(record: Record) -> str:
+    """The setting in one line."""
+    return ", ".join(f"{name} = {value}" if name != "cell" else str(value) for name, value in record.setting.items())

@@ -11,13 +11,12 @@ from pathlib import Path
 from benchmarks import timing
 from benchmarks.speed import markdown, records
 from benchmarks.speed.comparison import compare
-from benchmarks.speed.history import changes
+from benchmarks.speed.markdown import described_machine, place, versions_line
 from benchmarks.speed.peers import PEERS
 from benchmarks.speed.peers.r_packages import missing, r_version
-from benchmarks.speed.records import Record, Run, Seconds
+from benchmarks.speed.records import Record, Run, Seconds, changes
 from benchmarks.speed.scaling import measure_scaling
 from benchmarks.speed.verdicts import Verdict, verdict_records, verdicts
-from benchmarks.speed.words import described_machine, place, versions_line
 from sparseigen.errors import ConvergenceWarning
 
 

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed import cells
-from benchmarks.speed.cells import Problem
+from benchmarks.speed.cells import Problem, support_of, value_of
 from benchmarks.speed.peers import Peer, Timed
 from benchmarks.speed.records import Seconds
-from benchmarks.speed.scoring import support_of, value_of
 from benchmarks.speed.tuning import Trial, tune
 from sparseigen.errors import MissingDataError
 

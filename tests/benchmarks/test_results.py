@@ -13,11 +13,10 @@ import pytest
 from benchmarks import timing
 from benchmarks.speed import markdown, measuring, records, scaling, verdicts
 from benchmarks.speed.__main__ import main
-from benchmarks.speed.exponents import fit_exponent
-from benchmarks.speed.history import changes
+from benchmarks.speed.markdown import share_of_ours
 from benchmarks.speed.peers import DEFAULT, PLAIN, SPARSE_PCA
-from benchmarks.speed.records import Record, Run, Seconds
-from benchmarks.speed.words import share_of_ours
+from benchmarks.speed.records import Record, Run, Seconds, changes
+from benchmarks.speed.scaling import fit_exponent
 
 MACHINE = {
     "system": "Linux", "processor": "a < b", "cores": 2, "memory_gb": 8.0, "kernels": "compiled", "threads": 2,
