@@ -5,18 +5,25 @@ from __future__ import annotations
 import csv
 import html
 import io
+import os
+import platform
 import re
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy
+
 from benchmarks.paper.claims import Table
 from benchmarks.paper.drawing import as_svg
-from benchmarks.paper.facts import facts
 from benchmarks.paper.pieces import Figure, Outcome, Settings
 from benchmarks.paper.runner import Run
 from benchmarks.paper.store import ROOT
 from benchmarks.paper.verdicts import VERDICTS, Judged, counts, percentage
+from benchmarks.timing import memory_gb, processor
+from sparseigen.config import config
 
 THEIR_COLUMNS = re.compile(r"^authors\b|: the authors on|^PathSPCA's bound$")
 """Headers of columns that repeat the authors' arrays."""
@@ -114,6 +121,22 @@ def shown_tolerance(row: Judged) -> str:
     if row.claim.relation != "equal":
         return row.claim.relation
     return f"{row.tolerance:.1e}" if row.tolerance else row.claim.tolerance_from
+
+
+def facts() -> dict[str, str]:
+    """Machine, versions and date, by name."""
+    ours = config()
+    return {
+        "processor": processor(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory_gb()} GiB",
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "sparseigen": f"{ours['sparseigen']}, {ours['kernels']} kernels, {ours['threads']} threads",
+        "date": time.strftime("%Y-%m-%d"),
+    }
 
 
 def _summary(made: list[Section], rows: list[Judged]) -> list[str]:

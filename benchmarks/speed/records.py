@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.timing import memory_gb, processor
 from sparseigen.config import config
 
 SCHEMA = 1
@@ -92,9 +93,9 @@ def this_run(mode: str, packages: Iterable[str] = ()) -> Run:
     facts = config()
     machine = {
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
-        "memory_gb": _memory_gb(),
+        "memory_gb": memory_gb(),
         "kernels": facts["kernels"],
         "threads": int(facts["threads"]),
         "load_before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
@@ -147,23 +148,6 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "item"):
         return value.item()
     raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def _memory_gb() -> float | None:
-    try:
-        return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
-    except (ValueError, OSError, AttributeError):
-        return None
 
 
 def _revision() -> str:
