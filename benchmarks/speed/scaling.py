@@ -187,7 +187,7 @@ class Exponent:
 def fit_exponent(sizes: Sequence[float], seconds: Sequence[float], *, confidence: float = 0.95) -> Exponent:
     """Least squares on logarithms, Student's interval; needs three different sizes."""
     if len(sizes) != len(seconds):
-        raise ValueError(f"{len(sizes)} sizes and {len(seconds)} times: there must be one time a size.")
+        raise ValueError(f"{len(sizes)} sizes and {len(seconds)} times: there must be one time per size.")
     if len(set(sizes)) < 3:
         raise ValueError(f"{len(set(sizes))} different sizes; an exponent with an interval needs at least 3.")
     if min(sizes) <= 0 or min(seconds) <= 0:

@@ -71,7 +71,7 @@ class Worker:
         self._unusable: Outcome | None = None
 
     def outcomes(self, cell: str, cardinalities: Sequence[int], limits: Limits) -> list[Outcome]:
-        """One outcome a cardinality."""
+        """One outcome per cardinality."""
         if (problem := self.unusable()) is not None:
             return [problem] * len(cardinalities)
         self._line.send((cell, list(cardinalities), limits))
