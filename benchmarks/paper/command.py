@@ -6,12 +6,12 @@ import argparse
 import os
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 from benchmarks.paper import claims, page, store
 from benchmarks.paper.parts import all_figures, all_pieces
 from benchmarks.paper.pieces import Piece, Settings
-from benchmarks.paper.progress import progress
 from benchmarks.paper.runner import Run, run
 from benchmarks.paper.verdicts import Judged, counts, judge, percentage
 
@@ -97,8 +97,12 @@ def main(arguments: list[str]) -> int:
     everything = not options.what
     settings = Settings(seed=options.seed, repeats=options.repeats)
     pieces = needed(tables, options.what)
-    with progress(len(pieces)) as tell:
-        result = run(pieces, settings, fresh=options.fresh, processes=options.processes, tell=tell)
+    began = time.perf_counter()
+
+    def tell(what: str, done: int, total: int) -> None:
+        print(f"[{done}/{total}] {time.perf_counter() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
+
+    result = run(pieces, settings, fresh=options.fresh, processes=options.processes, tell=tell)
     rows = [judge(claim, result.outcomes) for table in tables for claim in table.claims]
     for row in rows:
         print_row(row)

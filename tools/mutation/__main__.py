@@ -1,9 +1,9 @@
 """``python -m tools.mutation --sample 250 --seed 0``: try a sample of faults and write build/mutants.md.
 
 Outcomes are kept in build/mutation/outcomes.jsonl as they come, with a digest of the function the fault was put into.
-What is known of a function that has not changed since is not tried again. So a run that was stopped is continued by the same command,
-and a larger sample tries only what the smaller one did not: the samples of one seed contain each other. ``--fresh``
-tries everything anew, which is what changes to the tests call for.
+What is known of a function that has not changed since is not tried again. So a run that was stopped is continued by
+the same command, and a larger sample tries only what the smaller one did not: the samples of one seed contain each
+other. ``--fresh`` tries everything anew, which is what changes to the tests call for.
 """
 
 from __future__ import annotations
