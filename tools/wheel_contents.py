@@ -22,8 +22,8 @@ IN_SDIST = re.compile(
 )
 NEEDED = ("sparseigen/py.typed", "sparseigen/datasets/pitprops.py", "sparseigen/report/page_parts/base.html")
 JUNK = re.compile(r"__pycache__|\.pyc$|\.so$|\.o$|(^|/)build/|_build/|auto_examples|\.venv|\.(csv|npz|parquet)$")
-# The extension itself.
-NOT_JUNK = re.compile(r"sparseigen/kernels/_compiled\.[\w.-]+")
+# The extension itself, and the points of the curves that a page of the documentation shows.
+NOT_JUNK = re.compile(r"sparseigen/kernels/_compiled\.[\w.-]+|docs/reproduction/[\w.-]+\.csv")
 # AVX and its successors (every mnemonic with a v but two), the bit instructions of the same generation.
 NEWER = re.compile(
     r"\t(v(?!er[rw]\b)\w+|andn|bextr|bls\w+|bzhi|lzcnt|popcnt|mulx|pdep|pext|rorx|sarx|shlx|shrx)[lq]?(\s|$)"

@@ -1,9 +1,9 @@
-"""``python -m tools.mutation --sample 250 --seed 0``: try a sample of faults and write build/mutants.md.
+"""``python -m tools.mutation --sample 250 --seed 0``: try a sample of faults and write docs/mutants.md.
 
-Outcomes are kept in build/mutation/outcomes.jsonl as they come, with a digest of the function the fault was put into.
-What is known of a function that has not changed since is not tried again. So a run that was stopped is continued by
-the same command, and a larger sample tries only what the smaller one did not: the samples of one seed contain each
-other. ``--fresh`` tries everything anew, which is what changes to the tests call for.
+Outcomes are kept in outcomes.jsonl as they come, with a digest of the function the fault was put into. What is known
+of a function that has not changed since is not tried again. So a run that was stopped is continued by the same command,
+and a larger sample tries only what the smaller one did not: the samples of one seed contain each other. ``--fresh``
+tries everything anew, which is what changes to the tests call for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tools.mutation.sample import everything, sample
 from tools.mutation.which_tests import measure
 from tools.mutation.workers import SOURCE, WORK, try_all
 
-PAGE = Path(__file__).resolve().parents[2] / "build" / "mutants.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "mutants.md"
 
 
 def main() -> None:
@@ -49,14 +49,13 @@ def main() -> None:
         try_all(left, options.processes, options.most_seconds, options.minutes, options.tests)
     found, explained = outcomes.known(chosen), outcomes.explanations()
     text, unexplained = page(chosen, found, explained, options.seed)
-    PAGE.parent.mkdir(exist_ok=True)
     PAGE.write_text(text, encoding="utf-8")
     survivors = [key for key, one in found.items() if not outcomes.noticed(one)]
     kinds = Counter(explained[key][0] for key in survivors if key in explained)
     print(
         f"mutants: {len(found)} of {len(chosen)} faults tried, {len(found) - len(survivors)} noticed, "
         f"{sum(kinds.values())} explained ({', '.join(f'{count} {kind}' for kind, count in sorted(kinds.items()))}), "
-        f"{len(unexplained)} neither; build/mutants.md written"
+        f"{len(unexplained)} neither; docs/mutants.md written"
     )
     if unexplained:
         sys.exit("mutants: neither a test nor an explanation for\n" + "\n".join(unexplained))

@@ -10,7 +10,7 @@ from typing import Any
 
 from tools.mutation.faults import Fault
 
-KEPT = Path(__file__).resolve().parents[2] / "build" / "mutation" / "outcomes.jsonl"
+KEPT = Path(__file__).with_name("outcomes.jsonl")
 EXPLAINED = Path(__file__).with_name("survivors.toml")
 NOTICED = ("killed", "timeout")
 
@@ -28,7 +28,6 @@ def record(fault: Fault, outcome: str, tests: int, seconds: float) -> dict[str, 
 
 def keep(result: dict[str, Any], kept: Path = KEPT) -> None:
     """Add one; the last of a fault counts."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
     with kept.open("a", encoding="utf-8") as file:
         file.write(json.dumps(result) + "\n")
 

@@ -1,4 +1,4 @@
-"""build/mutants.md."""
+"""docs/mutants.md."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ def page(
     unexplained = [fault.key for fault in survivors if fault.key not in explained]
     share = 100.0 * (len(tried) - len(survivors)) / max(len(tried), 1)
     lines = [
+        "---", "orphan: true", "---", "",
         "# Faults that the tests notice", "",
         "<!-- Made by `make mutants`; explanations are in tools/mutation/survivors.toml. -->", "",
         f"`make mutants` puts small faults into `solvers` and `certificates`, one at a time (`<` for `<=`, `+` for "
@@ -33,7 +34,7 @@ def page(
         f"Of {len(tried)} faults tried (seed {seed}; every module in proportion, two at least) the "
         f"tests notice {len(tried) - len(survivors)} ({share:.1f} %); {len(survivors) - len(unexplained)} others are "
         f"explained below, {len(unexplained)} are not explained. What came of a fault is kept in "
-        f"`build/mutation/outcomes.jsonl` with a digest of its function: `make mutants` tries again only what is in "
+        f"`tools/mutation/outcomes.jsonl` with a digest of its function: `make mutants` tries again only what is in "
         f"functions that have changed since, `make mutants SAMPLE=400` goes on with further faults, and "
         f"`python -m tools.mutation --fresh` tries everything anew.", "",
         *TABLE,
