@@ -129,7 +129,8 @@ def test_the_readme_shows_code_with_its_output() -> None:
 @pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_links_between_pages_lead_somewhere(page: Path) -> None:
     """Links of the README are followed on the web, where nobody builds the documentation."""
-    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text())
+    text = page.read_text()
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text) + re.findall(r'src="([^"]+)"', text)
     written = [target for target in targets if not WRITTEN_BY_THE_BUILD.intersection(Path(target).parts)]
     assert not [target for target in written if not (page.parent / target).exists()]
 
