@@ -145,10 +145,7 @@ def score_together(settings: Settings, raws: list[dict[str, Any]]) -> Outcome:
     shown = ", ".join(f"{GRAPH_SOLVERS[solver].label} {value:.0f} km" for solver, value in kilometres.items())
     detail = f"Mean distance between cities of one set: {shown}."
     outcome.add("tpower most compact", min(kilometres, key=kilometres.__getitem__) == "tpower", detail=detail)
-    header = ["k", *(f"{GRAPH_SOLVERS[name].label}: {what}" for name in found for what in ("density", "seconds"))]
-    columns = [curves.column(points, what) for points in found.values() for what in ("density", "seconds")]
-    rows = [[k, *(float(f"{column[i]:.6g}") for column in columns)] for i, k in enumerate(airline.SIZES)]
-    outcome.table("densities-and-seconds", header, rows)
+    curves.add_table(outcome, "densities-and-seconds", found)
     return outcome
 
 

@@ -63,7 +63,7 @@ def together(name: str, settings: Settings, block: int) -> dict[str, curves.Poin
 def score_together(settings: Settings, raws: list[dict[str, curves.Points]]) -> Outcome:
     outcome = Outcome()
     curves.compare(outcome, raws[0])
-    _add_table(outcome, "densities-and-seconds", raws[0])
+    curves.add_table(outcome, "densities-and-seconds", raws[0])
     return outcome
 
 
@@ -82,15 +82,8 @@ def score_arrays(name: str, settings: Settings, raws: list[Any]) -> Outcome:
         for ours, theirs in ALGORITHMS.items()
     }
     curves.compare(outcome, found)
-    _add_table(outcome, "authors-arrays", found)
+    curves.add_table(outcome, "authors-arrays", found)
     return outcome
-
-
-def _add_table(outcome: Outcome, title: str, found: dict[str, curves.Points]) -> None:
-    header = ["k", *(f"{GRAPH_SOLVERS[name].label}: {what}" for name in found for what in ("density", "seconds"))]
-    columns = [curves.column(points, what) for points in found.values() for what in ("density", "seconds")]
-    rows = [[k, *(float(f"{values[i]:.6g}") for values in columns)] for i, k in enumerate(web_graphs.SIZES)]
-    outcome.table(title, header, rows)
 
 
 def stand_in(name: str, settings: Settings, block: int) -> dict[str, list[float]]:
@@ -104,11 +97,6 @@ def stand_in(name: str, settings: Settings, block: int) -> dict[str, list[float]
 
 def score_stand_in(name: str, settings: Settings, raws: list[dict[str, Any]]) -> Outcome:
     outcome, raw = Outcome(), raws[0]
-    size = raw["sizes"]
-    outcome.notes.append(
-        f"Synthetic stand-in, speed only: a power-law graph of {size['nodes']:,} nodes and {size['arcs']:,} arcs, "
-        f"seed {settings.seed}. Its densities say nothing about {name} and are not shown."
-    )
     for solver in TIMED:
         seconds = raw[solver]
         outcome.add(
