@@ -24,10 +24,10 @@ help:
 	@echo "make test-oldest, make test-newest  all tests on the oldest and the newest allowed versions"
 	@echo "make lock   choose versions and hashes of the development environment again (LOCKS=dev or oldest: one file)"
 	@echo "make audit  known vulnerabilities of the locked packages"
-	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, build/bench.html"
-	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
+	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, tables in build/benchmarks.md"
+	@echo "make bench-quick  the same in under three minutes, ending in three verdicts"
 	@echo "make bench-micro  small calls timed by pytest-benchmark, compared with the last time"
-	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
+	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md; all points in build/reproduction"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers: tests and fuzzers"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
@@ -78,8 +78,8 @@ test-browser: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(PLAYWRIGHT)"
 	$(TEST_ENV) SPARSEIGEN_BROWSER_REQUIRED=1 $(BIN)/python -m pytest tests/browser
 
-# The pictures of reports in docs/images, photographed from real data.
-pictures: $(VENV)/.ready
+# The two pictures of reports in docs/images, photographed from real data.
+pictures: $(VENV)/.docs-ready
 	tools/install-browser
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(PLAYWRIGHT)"
 	$(BIN)/python docs/report_pictures.py
@@ -185,7 +185,7 @@ bench: $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.speed full
 
 bench-quick: $(VENV)/.bench-ready
-	$(BIN)/python -m benchmarks.speed quick --markdown docs/benchmarks.md
+	$(BIN)/python -m benchmarks.speed quick
 
 bench-micro: $(VENV)/.bench-ready
 	$(TEST_ENV) $(BIN)/python -m pytest -p no:cacheprovider --benchmark-storage=file://bench-results/micro \
