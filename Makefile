@@ -127,7 +127,7 @@ $(LOCK_TOOLS)/.ready:
 	touch $@
 
 # dev.txt holds the newest versions for Python 3.11 and later on every platform, oldest.txt the oldest that pyproject.toml
-# allows, for Python 3.11 on Linux. Neither names where packages come from: that is the reader's affair.
+# allows, for Python 3.11 on Linux: one line per package. Neither names where packages come from: that is the reader's affair.
 UV_LOCK = $(LOCK_TOOLS)/bin/uv pip compile --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-emit-find-links --no-annotate --custom-compile-command "make lock" --upgrade --quiet \
   --extra test pyproject.toml requirements/$*.in --output-file requirements/$*.txt
@@ -139,6 +139,7 @@ lock-dev: UV_LOCK += --universal --extra lint
 lock-oldest: UV_LOCK += --resolution lowest-direct --python-platform x86_64-manylinux_2_28
 lock-dev lock-oldest: lock-%: $(LOCK_TOOLS)/.ready
 	$(UV_LOCK) > /dev/null
+	sed -i -e ':join' -e '/\\$$/{N;s/ *\\\n */ /;b join' -e '}' requirements/$*.txt
 
 audit: $(LOCK_TOOLS)/.ready
 	$(LOCK_TOOLS)/bin/python tools/audit.py
@@ -146,7 +147,7 @@ audit: $(LOCK_TOOLS)/.ready
 # All tests on the oldest or the newest versions that are allowed, with sparseigen installed as users install it. Every
 # package is imported first: one that cannot be would only turn tests into skips.
 IMPORTED := numpy, scipy, sklearn, networkx, igraph, dask, distributed, pyarrow, h5py, zarr, pandas, polars, plotly, \
-  jinja2, pooch, typer, rich, hypothesis, pytest
+  jinja2, pooch, click, rich, hypothesis, pytest
 # Warnings that old versions of others give on a newer Python or on newer neighbours say nothing about our code.
 OLD_WARNINGS := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 test-oldest: INSTALL_VERSIONS = $(VERSIONS)/bin/python $(PIP_INSTALL) --require-hashes -r requirements/oldest.txt && \
