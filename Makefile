@@ -24,10 +24,10 @@ help:
 	@echo "make test-oldest, make test-newest  all tests on the oldest and the newest allowed versions"
 	@echo "make lock   choose versions and hashes of the development environment again (LOCKS=dev or oldest: one file)"
 	@echo "make audit  known vulnerabilities of the locked packages"
-	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, build/bench.html"
-	@echo "make bench-quick  the same in under three minutes, ending in three verdicts; writes docs/benchmarks.md"
+	@echo "make bench  other packages, growth in time and memory, speed of every part: results in bench-results, tables in build/benchmarks.md"
+	@echo "make bench-quick  the same in under three minutes, ending in three verdicts"
 	@echo "make bench-micro  small calls timed by pytest-benchmark, compared with the last time"
-	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md and .html"
+	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md; all points in build/reproduction"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers: tests and fuzzers"
 	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
@@ -78,8 +78,8 @@ test-browser: $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(PLAYWRIGHT)"
 	$(TEST_ENV) SPARSEIGEN_BROWSER_REQUIRED=1 $(BIN)/python -m pytest tests/browser
 
-# The pictures of reports in docs/images, photographed from real data.
-pictures: $(VENV)/.ready
+# The two pictures of reports in docs/images, photographed from real data.
+pictures: $(VENV)/.docs-ready
 	tools/install-browser
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(PLAYWRIGHT)"
 	$(BIN)/python docs/report_pictures.py
@@ -127,7 +127,7 @@ $(LOCK_TOOLS)/.ready:
 	touch $@
 
 # dev.txt holds the newest versions for Python 3.11 and later on every platform, oldest.txt the oldest that pyproject.toml
-# allows, for Python 3.11 on Linux. Neither names where packages come from: that is the reader's affair.
+# allows, for Python 3.11 on Linux: one line per package. Neither names where packages come from: that is the reader's affair.
 UV_LOCK = $(LOCK_TOOLS)/bin/uv pip compile --python-version 3.11 --generate-hashes --no-emit-index-url \
   --no-emit-find-links --no-annotate --custom-compile-command "make lock" --upgrade --quiet \
   --extra test pyproject.toml requirements/$*.in --output-file requirements/$*.txt
@@ -139,6 +139,7 @@ lock-dev: UV_LOCK += --universal --extra lint
 lock-oldest: UV_LOCK += --resolution lowest-direct --python-platform x86_64-manylinux_2_28
 lock-dev lock-oldest: lock-%: $(LOCK_TOOLS)/.ready
 	$(UV_LOCK) > /dev/null
+	sed -i -e ':join' -e '/\\$$/{N;s/ *\\\n */ /;b join' -e '}' requirements/$*.txt
 
 audit: $(LOCK_TOOLS)/.ready
 	$(LOCK_TOOLS)/bin/python tools/audit.py
@@ -146,7 +147,7 @@ audit: $(LOCK_TOOLS)/.ready
 # All tests on the oldest or the newest versions that are allowed, with sparseigen installed as users install it. Every
 # package is imported first: one that cannot be would only turn tests into skips.
 IMPORTED := numpy, scipy, sklearn, networkx, igraph, dask, distributed, pyarrow, h5py, zarr, pandas, polars, plotly, \
-  jinja2, pooch, typer, rich, hypothesis, pytest
+  jinja2, pooch, click, rich, hypothesis, pytest
 # Warnings that old versions of others give on a newer Python or on newer neighbours say nothing about our code.
 OLD_WARNINGS := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
 test-oldest: INSTALL_VERSIONS = $(VERSIONS)/bin/python $(PIP_INSTALL) --require-hashes -r requirements/oldest.txt && \
@@ -185,7 +186,7 @@ bench: $(VENV)/.bench-ready
 	$(BIN)/python -m benchmarks.speed full
 
 bench-quick: $(VENV)/.bench-ready
-	$(BIN)/python -m benchmarks.speed quick --markdown docs/benchmarks.md
+	$(BIN)/python -m benchmarks.speed quick
 
 bench-micro: $(VENV)/.bench-ready
 	$(TEST_ENV) $(BIN)/python -m pytest -p no:cacheprovider --benchmark-storage=file://bench-results/micro \

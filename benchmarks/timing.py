@@ -1,11 +1,13 @@
-"""Timing that a noisy machine cannot fool easily: many repeats, interleaved, minima."""
+"""Timing that a noisy machine cannot fool easily (many repeats, interleaved, minima), and what machine it was."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import numpy as np
 import scipy
@@ -61,6 +63,22 @@ def best_step(
     return _smallest(times, label)
 
 
+def processor() -> str:
+    """The processor's own name where the system tells it."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def memory_gb() -> float | None:
+    """Memory of the machine in GiB; None where the system does not tell."""
+    with contextlib.suppress(ValueError, OSError, AttributeError):
+        return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
+    return None
+
+
 def machine() -> str:
     """The machine in one line, to stand above every table."""
     facts = config()
@@ -71,4 +89,4 @@ def machine() -> str:
     )
 
 
-__all__ = ["best_of", "best_step", "machine", "sparseigen", "taken"]
+__all__ = ["best_of", "best_step", "machine", "memory_gb", "processor", "sparseigen", "taken"]

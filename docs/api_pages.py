@@ -31,6 +31,21 @@ GROUPS = {
 }
 """Heading -> names of the package under it."""
 
+HOMES = {
+    "CardinalitySearchCV": "estimators",
+    "Certificate": "results",
+    "DenseSubgraphResult": "results",
+    "DensityCurve": "results",
+    "SelectionStability": "components",
+    "SparseEigResult": "results",
+    "SparsePath": "results",
+    "StopReason": "results",
+    "progress_bar": "report",
+    "refine_components": "components",
+    "selection_stability": "components",
+}
+"""Names used less often -> the module that offers them where the package itself does not."""
+
 MODULES = {"datasets": "Data sets", "report": "Report pages", "errors": "Errors and warnings"}
 """Public modules, each with a page of its own, and its heading."""
 
@@ -44,12 +59,17 @@ def public_members(module: ModuleType) -> list[str]:
     return [name for name, value in classes if value.__module__ == module.__name__]
 
 
+def public_name(package: ModuleType, name: str) -> str:
+    """What a program writes after the package's name."""
+    return name if name in package.__all__ else f"{HOMES[name]}.{name}"
+
+
 def index_page(package: ModuleType) -> str:
     """The first page: every public name, in groups."""
     parts = [_heading("API reference", "="), "Everything a program may rely on. Every example runs in the tests."]
     for title, names in GROUPS.items():
-        present = [name for name in names if name in package.__all__]
-        parts += [_heading(title, "-"), ".. currentmodule:: sparseigen", _summary(present)]
+        full = [public_name(package, name) for name in names]
+        parts += [_heading(title, "-"), ".. currentmodule:: sparseigen", _summary(full)]
     present = [name for name in MODULES if name in package.__all__]
     parts += [_heading("Modules", "-"), ".. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   {n}\n" for n in present)]
     return "\n\n".join(parts) + "\n"

@@ -77,11 +77,7 @@ def _gpu_reason() -> str | None:
 
 def _dask_reason() -> str | None:
     missing = [name for name in ("dask", "distributed") if importlib.util.find_spec(name) is None]
-    if missing:
-        return f"{missing[0]} is not installed (pip install 'sparseigen[dask]')."
-    if importlib.util.find_spec("sparseigen.operators.pass_data") is None:
-        return "this version of sparseigen does not take data on a cluster."
-    return None
+    return f"{missing[0]} is not installed (pip install 'sparseigen[dask]')." if missing else None
 
 
 NEEDS = {

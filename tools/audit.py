@@ -29,7 +29,7 @@ KNOWN_BAD = "pycrypto==2.6.1"
 def requirements() -> list[str]:
     """The locked packages without hashes and markers: every one is asked about, whatever this machine would install."""
     lines = (ROOT / "requirements" / "dev.txt").read_text().splitlines()
-    return [line.rstrip("\\ ").split(";")[0].strip() for line in lines if line and line[0] not in "# "]
+    return [line.split(" --hash")[0].split(";")[0].strip() for line in lines if line and line[0] != "#"]
 
 
 def ask(service: str, pinned: list[str]) -> tuple[dict[str, list[str]], str]:

@@ -53,7 +53,7 @@ def copy_bandwidth() -> float:
 
 
 def noise(n_samples: int, size: int, *, spikes: int = 0) -> Any:
-    """Gaussian data made on the device, one row a variable; handed over transposed and uncentred: no copy is made."""
+    """Gaussian data made on the device, one row per variable; handed over transposed and uncentred: no copy is made."""
     generator = torch.Generator(device="cuda").manual_seed(7)
     variables = torch.empty(size, n_samples, device="cuda")
     for first in range(0, size, 1 << 17):

@@ -6,16 +6,18 @@ import argparse
 import os
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 from benchmarks.paper import claims, page, store
 from benchmarks.paper.parts import all_figures, all_pieces
 from benchmarks.paper.pieces import Piece, Settings
-from benchmarks.paper.progress import progress
 from benchmarks.paper.runner import Run, run
 from benchmarks.paper.verdicts import Judged, counts, judge, percentage
 
 PAGE = store.ROOT / "docs" / "reproduction.md"
+POINTS = store.ROOT / "build" / "reproduction"
+"""The points of every run, as CSV: too many for the page."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -32,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--list", action="store_true", dest="show", help="list the rows and stop")
     made.add_argument("--seed", type=int, default=2011, help="seed of the random data (default 2011)")
     made.add_argument("--repeats", type=int, default=500, help="repeats of the random experiments (default 500)")
-    made.add_argument("--processes", type=int, help="processes at a time (default: one a core)")
+    made.add_argument("--processes", type=int, help="processes at a time (default: one per core)")
     return made
 
 
@@ -95,8 +97,12 @@ def main(arguments: list[str]) -> int:
     everything = not options.what
     settings = Settings(seed=options.seed, repeats=options.repeats)
     pieces = needed(tables, options.what)
-    with progress(len(pieces)) as tell:
-        result = run(pieces, settings, fresh=options.fresh, processes=options.processes, tell=tell)
+    began = time.perf_counter()
+
+    def tell(what: str, done: int, total: int) -> None:
+        print(f"[{done}/{total}] {time.perf_counter() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
+
+    result = run(pieces, settings, fresh=options.fresh, processes=options.processes, tell=tell)
     rows = [judge(claim, result.outcomes) for table in tables for claim in table.claims]
     for row in rows:
         print_row(row)
@@ -107,8 +113,8 @@ def main(arguments: list[str]) -> int:
     print(f"{percentage(rows):.1f} % of the runnable rows reproduced or better; {result.wall:.0f} s.")
     out = Path(options.out) if options.out else PAGE if everything else None
     if out is not None:
-        page.write(out, tables, rows, result, settings, all_figures(), complete=everything)
-        print(f"The page is {out} and {out.with_suffix('.html')}.")
+        page.write(out, POINTS, tables, rows, result, settings, all_figures(), complete=everything)
+        print(f"The page is {out}; all points are in {POINTS.relative_to(store.ROOT)}.")
     for name in result.failed:
         print(f"error: {name} {result.outcomes[name]}", file=sys.stderr)
     return 1 if result.failed else 0

@@ -105,6 +105,15 @@ def _add_runs(outcome: Outcome, found: Points) -> None:
     outcome.add("no worse than the start", sum(improved), of=count, detail=detail)
 
 
+def add_table(outcome: Outcome, title: str, curves: dict[str, Points]) -> None:
+    """Densities and seconds of several solvers side by side."""
+    header = ["k", *(f"{GRAPH_SOLVERS[name].label}: {what}" for name in curves for what in ("density", "seconds"))]
+    columns = [column(found, what) for found in curves.values() for what in ("density", "seconds")]
+    sizes = column(next(iter(curves.values())), "k")
+    rows = [[k, *(float(f"{values[i]:.6g}") for values in columns)] for i, k in enumerate(sizes)]
+    outcome.table(title, header, rows)
+
+
 def compare(outcome: Outcome, curves: dict[str, Points]) -> None:
     """Sentences that name several algorithms."""
     densities = {name: np.array(column(found, "density")) for name, found in curves.items()}

@@ -1,21 +1,29 @@
-"""The page of a run: Markdown for the documentation, HTML with a filter, figures and points beside them."""
+"""The page of a run in Markdown, its figures, and the points of every run as CSV."""
 
 from __future__ import annotations
 
 import csv
 import html
 import io
+import os
+import platform
 import re
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy
+
 from benchmarks.paper.claims import Table
-from benchmarks.paper.facts import facts
-from benchmarks.paper.figures import as_svg
+from benchmarks.paper.drawing import as_svg
 from benchmarks.paper.pieces import Figure, Outcome, Settings
 from benchmarks.paper.runner import Run
+from benchmarks.paper.store import ROOT
 from benchmarks.paper.verdicts import VERDICTS, Judged, counts, percentage
+from benchmarks.timing import memory_gb, processor
+from sparseigen.config import config
 
 THEIR_COLUMNS = re.compile(r"^authors\b|: the authors on|^PathSPCA's bound$")
 """Headers of columns that repeat the authors' arrays."""
@@ -24,7 +32,6 @@ THEIR_ARRAYS = "/authors-arrays"
 SHORT = 30
 """Rows up to which a table is short."""
 COMMAND = "python -m benchmarks.paper"
-TEMPLATES = Path(__file__).with_name("templates")
 
 
 @dataclass
@@ -116,6 +123,22 @@ def shown_tolerance(row: Judged) -> str:
     return f"{row.tolerance:.1e}" if row.tolerance else row.claim.tolerance_from
 
 
+def facts() -> dict[str, str]:
+    """Machine, versions and date, by name."""
+    ours = config()
+    return {
+        "processor": processor(),
+        "cores": str(os.cpu_count()),
+        "memory": f"{memory_gb()} GiB",
+        "system": f"{platform.system()} {platform.machine()}",
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "sparseigen": f"{ours['sparseigen']}, {ours['kernels']} kernels, {ours['threads']} threads",
+        "date": time.strftime("%Y-%m-%d"),
+    }
+
+
 def _summary(made: list[Section], rows: list[Judged]) -> list[str]:
     lines = [_line(["part", "rows", *VERDICTS]), _line(["---"] * (2 + len(VERDICTS)))]
     for section in made:
@@ -127,7 +150,7 @@ def _summary(made: list[Section], rows: list[Judged]) -> list[str]:
     return lines
 
 
-def _head(rows: list[Judged], result: Run, settings: Settings, folder: str, complete: bool) -> list[str]:
+def _head(rows: list[Judged], result: Run, settings: Settings, complete: bool) -> list[str]:
     about = ", ".join(f"{name} {value}" for name, value in facts().items())
     run = f"computing {sum(result.seconds.values()):.0f} s over all processes, seed {settings.seed}, "
     run += f"{settings.repeats} repeats; {result.kept} of {result.kept + result.done} blocks kept from an earlier run"
@@ -143,7 +166,6 @@ def _head(rows: list[Judged], result: Run, settings: Settings, folder: str, comp
         "",
         *part,
         f"**{percentage(rows):.1f} % of the runnable rows are reproduced or better.**",
-        f"[The same page with a filter box]({folder}.html) finds any row by a number or a name.",
         "",
         f"All rows: `make reproduce`. One row, one table: `{COMMAND} T1.spca.success`, `{COMMAND} T3`.",
         "",
@@ -153,7 +175,7 @@ def _head(rows: list[Judged], result: Run, settings: Settings, folder: str, comp
     ]
 
 
-def _section(section: Section, folder: str) -> list[str]:
+def _section(section: Section, folder: str, points: str) -> list[str]:
     table = section.table
     lines = [f"## {table.title}", "", *([_cell(table.text), ""] if table.text.strip() else [])]
     lines += [f"Setting: {_cell(table.setting)}.", ""] if table.setting else []
@@ -168,15 +190,14 @@ def _section(section: Section, folder: str) -> list[str]:
         lines.append(_line(cells))
     lines.append("")
     if section.points:
-        links = ", ".join(f"[{name}]({folder}/{name})" for name, _ in section.points)
-        lines += [f"All points of ours: {links}.", ""]
+        lines += [f"All points of ours: {', '.join(f'`{points}/{name}`' for name, _ in section.points)}.", ""]
     return lines
 
 
-def markdown(made: list[Section], rows: list[Judged], result: Run, settings: Settings, folder: str, complete: bool,
-             missing: str) -> str:  # fmt: skip
-    """The page for the documentation."""
-    lines = _head(rows, result, settings, folder, complete) + _summary(made, rows)
+def markdown(made: list[Section], rows: list[Judged], result: Run, settings: Settings, *, folder: str, points: str,
+             complete: bool, missing: str) -> str:  # fmt: skip
+    """The page; figures are looked for in ``folder`` beside it, points are said to be in ``points``."""
+    lines = _head(rows, result, settings, complete) + _summary(made, rows)
     others = [row for row in rows if row.verdict == "differs"]
     lines += [
         "",
@@ -184,37 +205,13 @@ def markdown(made: list[Section], rows: list[Judged], result: Run, settings: Set
     ]
     lines += ["", missing, ""] if missing else [""]
     for section in made:
-        lines += _section(section, folder)
+        lines += _section(section, folder, points)
     return "\n".join(lines).rstrip() + "\n"
-
-
-def web_page(made: list[Section], rows: list[Judged], result: Run, settings: Settings, missing: str) -> str:
-    """One file, no network: a filter box, the rows, figures and points."""
-    from sparseigen.config import require
-
-    jinja2 = require("jinja2", purpose="the HTML page of the paper's numbers")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
-    )
-    return environment.get_template("reproduction.html").render(
-        sections=made,
-        counts=counts(rows),
-        verdicts=VERDICTS,
-        percentage=percentage(rows),
-        total=len(rows),
-        facts=facts(),
-        seconds=sum(result.seconds.values()),
-        result=result,
-        settings=settings,
-        command=COMMAND,
-        remarks=remarks,
-        shown_tolerance=shown_tolerance,
-        missing=missing,
-    )
 
 
 def write(
     out: Path,
+    points: Path,
     tables: list[Table],
     rows: list[Judged],
     result: Run,
@@ -223,14 +220,17 @@ def write(
     *,
     complete: bool,
 ) -> None:
-    """Write the page, its HTML twin, and a folder of the same name with figures and points."""
+    """Write the page, a folder of the same name with its figures, and the points into the folder ``points``."""
     made, missing = sections(tables, rows, result, figures)
     folder = out.with_suffix("")
-    folder.mkdir(parents=True, exist_ok=True)
+    for place in (folder, points):
+        place.mkdir(parents=True, exist_ok=True)
     for section in made:
         for figure, drawing in section.figures:
             (folder / f"{figure.name}.svg").write_text(drawing, encoding="utf-8")
         for name, content in section.points:
-            (folder / name).write_text(content, encoding="utf-8")
-    out.write_text(markdown(made, rows, result, settings, folder.name, complete, missing), encoding="utf-8")
-    out.with_suffix(".html").write_text(web_page(made, rows, result, settings, missing), encoding="utf-8")
+            (points / name).write_text(content, encoding="utf-8")
+    shown = points.relative_to(ROOT) if points.is_relative_to(ROOT) else points
+    text = markdown(made, rows, result, settings, folder=folder.name, points=shown.as_posix(), complete=complete,
+                    missing=missing)  # fmt: skip
+    out.write_text(text, encoding="utf-8")

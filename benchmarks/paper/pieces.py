@@ -24,7 +24,6 @@ class Outcome:
 
     measures: dict[str, dict[str, Any]] = field(default_factory=dict)
     tables: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
     def add(
         self,
@@ -45,12 +44,8 @@ class Outcome:
         self.measures[name] = {"value": plain, "error": float(error), "of": of, "better": better, "detail": detail}
 
     def table(self, name: str, header: list[str], rows: list[list[Any]]) -> None:
-        """A table that the page shows folded and writes as CSV."""
+        """A table that is written as CSV beside the page."""
         self.tables[name] = {"header": header, "rows": rows}
-
-
-def only_block(raws: list[Raw]) -> Raw:
-    return raws[0]
 
 
 @dataclass(frozen=True)

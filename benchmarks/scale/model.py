@@ -1,4 +1,4 @@
-"""The cost model of docs/scale.md against small runs: one run calibrates it, the others are predicted."""
+"""The cost model of docs/maintainers/cluster-model.md: one small run calibrates it, others are predicted."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rows(seed: int, count: int, size: int) -> np.ndarray:
 
 def data_table(client: object) -> None:
     """A pass costs its bytes over the workers' bandwidth, and the overhead."""
-    print("\n| n | p | GB a pass and worker | compute, ms | predicted, ms | over it, ms | MB home an iteration |")
+    print("\n| n | p | GB per pass and worker | compute, ms | predicted, ms | over it, ms | MB back per iteration |")
     print("|---|---|---|---|---|---|---|")
     bandwidth = 0.0
     warm = se.covariance([partial(rows, seed, 500, 1000) for seed in range(8)], client=client)
@@ -49,7 +49,7 @@ def data_table(client: object) -> None:
 
 
 def graph_table(client: object) -> tuple[float, float]:
-    """Reading costs an arc, a round of peeling an entry that is left; core-seconds an arc of the largest graph."""
+    """Seconds of reading per arc, and of a round of peeling per entry left; core-seconds on the largest graph."""
     print("\n| arcs | read and exchange, s | predicted, s | a round, ms | predicted, ms |")
     print("|---|---|---|---|---|")
     calibrated: tuple[float, float] | None = None
@@ -119,7 +119,7 @@ class Node(NamedTuple):
 
 
 def extrapolate(per_task: float, read: float, entry_round: float, node: Node = Node()) -> None:  # noqa: B008
-    """The two examples of docs/scale.md; ``read`` and ``entry_round`` are core-seconds an arc, measured."""
+    """The two extrapolations of that page; ``read`` and ``entry_round`` are core-seconds per arc, measured."""
     print("\n| case | nodes | load, s | a pass or round, s | passes or rounds | total, min | dollars |")
     print("|---|---|---|---|---|---|---|")
     size, p = 1e9 * 1e5 * 4, 1e5

@@ -33,8 +33,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.speed", description=__doc__)
     parser.add_argument("parts", nargs="*", default=["full"], metavar="PART", help=f"any of {choices}; full without")
     parser.add_argument("--results", type=Path, default=Places.results, help="folder of the JSON lines")
-    parser.add_argument("--page", type=Path, default=Places.page, help="the page of plots")
-    parser.add_argument("--markdown", type=Path, help="also write the table of the documentation here")
+    parser.add_argument("--markdown", type=Path, default=Places.markdown, help="the tables of a whole run")
     parser.add_argument("--only", default="", help="only cells and axes with this in their name; no verdicts")
     given = parser.parse_args(arguments)
     unknown = [part for part in given.parts if part not in (*MODES, *TABLES)]
@@ -44,10 +43,8 @@ def main(arguments: list[str]) -> int:
     if modes:
         if len(given.parts) > 1:
             parser.error(f"{modes[0]!r} is a whole run; name it alone")
-        if given.markdown is not None and given.only:
-            parser.error("--markdown needs the whole run; leave out --only")
         tables = TABLES if modes == ["full"] and not given.only else {}
-        return measure(modes[0], Places(given.results, given.page, given.markdown), tables, only=given.only)
+        return measure(modes[0], Places(given.results, given.markdown), tables, only=given.only)
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine(), "\n", flush=True)
     for name in given.parts:

@@ -116,6 +116,18 @@ def _gaussian(size: int) -> Callable[[], Problem]:
     return lambda: Problem(data=np.random.default_rng(7).standard_normal((GAUSSIAN_SAMPLES, size)))
 
 
+def _planted(size: int) -> Callable[[], Problem]:
+    """200 samples; the first 30 variables share a factor as strong as their noise."""
+
+    def make() -> Problem:
+        rng = np.random.default_rng(7)
+        data = rng.standard_normal((200, size))
+        data[:, :30] += rng.standard_normal((200, 1))
+        return Problem(data=data)
+
+    return make
+
+
 def _newsgroups(documents: int, terms: int) -> Callable[[], Problem]:
     """Square-root term counts, sparse: every few documents of all groups, the terms found in most documents."""
 
@@ -171,6 +183,8 @@ CELLS: dict[str, Cell] = {
         Cell("lymphoma data, 500 genes", _lymphoma, (20, 50)),
         Cell("noise, p = 1000", _gaussian(1000), (50, 100)),
         Cell("noise, p = 2000", _gaussian(2000), (100,)),
+        Cell("planted, p = 1000", _planted(1000), (30,)),
+        Cell("planted, p = 4000", _planted(4000), (30,)),
         Cell("text, 1000 terms", _newsgroups(18846, 1000), (20,)),
         Cell("karate club", _named_graph("karate_club_graph"), (), quick=True),
         Cell("Les Misérables", _named_graph("les_miserables_graph"), (), quick=True),
@@ -183,3 +197,25 @@ CELLS: dict[str, Cell] = {
 def cells(*, quick: bool) -> list[Cell]:
     """The cells of a run: the full one has the quick ones too."""
     return [cell for cell in CELLS.values() if cell.quick or not quick]
+
+
+def support_of(loadings: np.ndarray) -> np.ndarray:
+    """The variables with a loading that is not zero, in order."""
+    return np.flatnonzero(np.asarray(loadings, dtype=float).ravel())
+
+
+def value_of(problem: Problem, support: np.ndarray) -> float:
+    """Largest eigenvalue of the covariance on the support; for a graph twice the number of edges inside, over k."""
+    if problem.graph is not None:
+        inside = problem.graph.subgraph(support)
+        return 2.0 * inside.number_of_edges() / len(support)
+    return float(np.linalg.eigvalsh(_covariance(problem, np.asarray(support)))[-1])
+
+
+def _covariance(problem: Problem, support: np.ndarray) -> np.ndarray:
+    if problem.matrix is not None:
+        return problem.matrix[np.ix_(support, support)]
+    columns = problem.data[:, support]
+    columns = columns.toarray() if sp.issparse(columns) else np.asarray(columns, dtype=float)
+    columns = columns - columns.mean(axis=0)
+    return columns.T @ columns / (len(columns) - 1)

@@ -1,4 +1,4 @@
-"""A whole run: peers, growth, the parts; results to JSON lines, a page and the documentation's table."""
+"""A whole run: peers, growth, the parts; results to JSON lines and tables in Markdown."""
 
 from __future__ import annotations
 
@@ -9,25 +9,23 @@ from itertools import chain
 from pathlib import Path
 
 from benchmarks import timing
-from benchmarks.speed import markdown, page, records
+from benchmarks.speed import markdown, records
 from benchmarks.speed.comparison import compare
-from benchmarks.speed.history import changes
+from benchmarks.speed.markdown import described_machine, place, versions_line
 from benchmarks.speed.peers import PEERS
 from benchmarks.speed.peers.r_packages import missing, r_version
-from benchmarks.speed.records import Record, Run, Seconds
+from benchmarks.speed.records import Record, Run, Seconds, changes
 from benchmarks.speed.scaling import measure_scaling
 from benchmarks.speed.verdicts import Verdict, verdict_records, verdicts
-from benchmarks.speed.words import described_machine, place, versions_line
 from sparseigen.errors import ConvergenceWarning
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where results go; None: not written."""
+    """Where results go."""
 
     results: Path = records.FOLDER
-    page: Path | None = Path("build/bench.html")
-    markdown: Path | None = None
+    markdown: Path = Path("build/benchmarks.md")
 
 
 def begin(mode: str) -> Run:
@@ -79,15 +77,11 @@ def part_records(name: str, show: Callable[[], None]) -> list[Record]:
 
 
 def _publish(run: Run, found: list[Record], said: list[Verdict], places: Places) -> None:
-    everything = records.read(places.results)
-    flagged = [change for change in changes(everything, run) if change.flagged]
+    flagged = [change for change in changes(records.read(places.results), run) if change.flagged]
     for change in flagged:
         was = f"{change.ratio:.2f} times the median of {change.runs} earlier runs (noise {change.noise:.0%})"
         print(f"changed: {change.record.name}, {place(change.record)}: {was}")
-    if places.page is not None:
-        places.page.parent.mkdir(parents=True, exist_ok=True)
-        print(f"page: {page.render(run, found, said, everything).save(places.page)}")
-    if places.markdown is not None:
+    if said:  # tables of a part of the run would pass for the whole
         markdown.write(places.markdown, markdown.page(run, found, said, len(flagged)))
-        print(f"table: {places.markdown}")
+        print(f"tables: {places.markdown}")
     print(f"results: {places.results / 'speed.jsonl'}")

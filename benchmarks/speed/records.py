@@ -1,12 +1,16 @@
-"""Measurements as JSON lines: one object each, with run, machine and versions, so that a line stands alone."""
+"""Measurements as JSON lines: one object each, with run, machine and versions, so that a line stands alone; and
+which times changed by more than their noise since earlier runs on a like machine.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import subprocess
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from importlib import metadata
@@ -14,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.timing import memory_gb, processor
 from sparseigen.config import config
 
 SCHEMA = 1
@@ -88,9 +93,9 @@ def this_run(mode: str, packages: Iterable[str] = ()) -> Run:
     facts = config()
     machine = {
         "system": f"{platform.system()} {platform.machine()}",
-        "processor": _processor(),
+        "processor": processor(),
         "cores": os.cpu_count(),
-        "memory_gb": _memory_gb(),
+        "memory_gb": memory_gb(),
         "kernels": facts["kernels"],
         "threads": int(facts["threads"]),
         "load_before": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
@@ -145,23 +150,6 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
-
-
-def _memory_gb() -> float | None:
-    try:
-        return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
-    except (ValueError, OSError, AttributeError):
-        return None
-
-
 def _revision() -> str:
     """The commit, with a mark where files differ from it."""
     root = Path(__file__).resolve().parents[2]
@@ -170,3 +158,50 @@ def _revision() -> str:
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
+
+
+CHANGE = 1.2
+"""A change below a fifth is not worth a reader's time."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A time of the last run against the median of the earlier ones."""
+
+    record: Record
+    ratio: float
+    noise: float
+    """Relative scatter of the times compared."""
+    runs: int
+
+    @property
+    def flagged(self) -> bool:
+        """Beyond a fifth and the noise together, in either direction."""
+        return abs(math.log(self.ratio)) > math.log(CHANGE) + math.log1p(self.noise)
+
+
+def like_runs(found: Sequence[tuple[Run, Record]], run: Run) -> list[tuple[Run, Record]]:
+    """The measurements of runs in the same mode on a machine of the same kind, this run's included."""
+    return [(other, record) for other, record in found if other.mode == run.mode and other.comparable == run.comparable]
+
+
+def changes(found: Sequence[tuple[Run, Record]], run: Run) -> list[Change]:
+    """One entry for every time of ``run`` that an earlier run took too."""
+    earlier: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    current: list[Record] = []
+    for other, record in like_runs(found, run):
+        if record.seconds is not None:
+            if other.identity == run.identity:
+                current.append(record)
+            elif other.date <= run.date:
+                earlier[record.key].append(record)
+    return [_change(record, earlier[record.key]) for record in current if earlier.get(record.key)]
+
+
+def _change(record: Record, before: list[Record]) -> Change:
+    times = [one.seconds.min for one in before if one.seconds is not None]
+    middle = median(times)
+    between_runs = median(abs(time - middle) for time in times) / middle
+    both = [one.seconds for one in (record, *before) if one.seconds is not None]
+    within_runs = max(seconds.median / seconds.min - 1.0 for seconds in both)
+    return Change(record, both[0].min / middle, max(between_runs, within_runs), len(before))

@@ -98,7 +98,7 @@ def certified_solve(n: int, p: int, k: int, threads: int = 0) -> tuple[Call, int
 
 
 def graph(arcs: int, k: int) -> tuple[Call, int]:
-    """Arcs that prefer the first vertices, as real networks prefer hubs; ten a vertex."""
+    """Arcs that prefer the first vertices, as real networks prefer hubs; ten per vertex."""
     rng = np.random.default_rng(7)
     size = arcs // 20  # arcs / 2 edges drawn, each an arc in both directions
     ends = (size * rng.random((arcs // 2, 2)) ** 2).astype(np.int64)

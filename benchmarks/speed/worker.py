@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed import cells
-from benchmarks.speed.cells import Problem
+from benchmarks.speed.cells import Problem, support_of, value_of
 from benchmarks.speed.peers import Peer, Timed
 from benchmarks.speed.records import Seconds
-from benchmarks.speed.scoring import support_of, value_of
 from benchmarks.speed.tuning import Trial, tune
 from sparseigen.errors import MissingDataError
 
@@ -72,7 +71,7 @@ class Worker:
         self._unusable: Outcome | None = None
 
     def outcomes(self, cell: str, cardinalities: Sequence[int], limits: Limits) -> list[Outcome]:
-        """One outcome a cardinality."""
+        """One outcome per cardinality."""
         if (problem := self.unusable()) is not None:
             return [problem] * len(cardinalities)
         self._line.send((cell, list(cardinalities), limits))

@@ -49,7 +49,7 @@ def show(client: Client) -> None:
         graph = se.read_graph(write_edges(Path(folder)), client=client, largest_core=1_000_000)
         result = se.densest_k_subgraph(graph, 30)
         print(result)
-        print(f"{result.settings['core_vertices']} of {graph.n_vertices} vertices came home")
+        print(f"{result.settings['core_vertices']} of {graph.n_vertices} vertices came to the client")
 
 
 if __name__ == "__main__":

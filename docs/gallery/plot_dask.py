@@ -2,8 +2,8 @@
 Data on a cluster, with Dask
 ============================
 
-The rows stay with the workers; a pass over the data sends one vector home. Needs the extra ``dask``. Here the cluster
-is two threads of this process; on a real one give the scheduler's address to ``Client``.
+The rows stay with the workers; a pass over the data sends one vector back to the client. Needs the extra ``dask``. Here
+the cluster is two threads of this process; on a real one give the scheduler's address to ``Client``.
 """
 
 import dask.array as da

@@ -24,7 +24,7 @@ import sparseigen as se
 
 torch.manual_seed(0)
 n, p, k = 1000, 1_000_000, 200
-variables = torch.randn(p, n, device="cuda")  # one row a variable: the layout that the device works on
+variables = torch.randn(p, n, device="cuda")  # one row per variable: the layout that the device works on
 variables[:k] += 0.7 * torch.randn(1, n, device="cuda")
 operator = se.covariance(variables.T)
 

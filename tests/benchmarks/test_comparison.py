@@ -7,11 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from benchmarks.speed import peers
-from benchmarks.speed.cells import CELLS, Problem, data_with_covariance
+from benchmarks.speed.cells import CELLS, Problem, data_with_covariance, support_of, value_of
 from benchmarks.speed.comparison import compare
 from benchmarks.speed.peers import plain_numpy, r_packages
 from benchmarks.speed.peers.interface import Peer
-from benchmarks.speed.scoring import support_of, value_of
 from benchmarks.speed.tuning import Trial, tune
 from benchmarks.speed.worker import Limits, answers, check
 from sparseigen.datasets import load_pitprops

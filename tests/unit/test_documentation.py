@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import importlib.util
 import inspect
 import re
@@ -19,9 +20,10 @@ DOCS = ROOT / "docs"
 WRITTEN_BY_THE_BUILD = {"_build", "api", "auto_examples"}
 STARTS = ("data-scientist", "biologist", "network-analyst", "researcher", "engineer")
 
-PAGES = sorted(
-    path for path in DOCS.rglob("*.md") if not WRITTEN_BY_THE_BUILD.intersection(path.relative_to(DOCS).parts)
-)
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in DOCS.rglob("*.md") if not WRITTEN_BY_THE_BUILD.intersection(path.relative_to(DOCS).parts)),
+]
 GALLERY = sorted((DOCS / "gallery").glob("plot_*.py"))
 
 
@@ -44,6 +46,9 @@ def _public_objects() -> dict[str, Any]:
             found |= {f"{name}.{member}": getattr(value, member) for member in API.public_members(value)}
         else:
             found[name] = value
+    for name, home in API.HOMES.items():
+        if name not in found:
+            found[f"{home}.{name}"] = getattr(importlib.import_module(f"sparseigen.{home}"), name)
     return found
 
 
@@ -102,7 +107,7 @@ def _only_code(text: str) -> tuple[str, int]:
     return "\n".join(kept) + "\n", blocks
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, blocks = _only_code(page.read_text())
     if not blocks:
@@ -114,6 +119,20 @@ def test_code_on_the_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.M
     said: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False).run(test, out=said.append)
     assert not said, "".join(said)
+
+
+def test_the_readme_shows_code_with_its_output() -> None:
+    _, blocks = _only_code((ROOT / "README.md").read_text())
+    assert blocks >= 3
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    """Links of the README are followed on the web, where nobody builds the documentation."""
+    text = page.read_text()
+    targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text) + re.findall(r'src="([^"]+)"', text)
+    written = [target for target in targets if not WRITTEN_BY_THE_BUILD.intersection(Path(target).parts)]
+    assert not [target for target in written if not (page.parent / target).exists()]
 
 
 def test_a_wrong_answer_on_a_page_is_found() -> None:

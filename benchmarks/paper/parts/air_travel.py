@@ -10,7 +10,7 @@ import numpy as np
 import sparseigen as se
 from benchmarks.paper import curves, objective
 from benchmarks.paper.datasets import airline
-from benchmarks.paper.drawing import airline_figure, airline_maps
+from benchmarks.paper.drawing import airline_figure
 from benchmarks.paper.pieces import Figure, Outcome, Piece, Settings
 from benchmarks.paper.solvers.authors_ravi import authors_ravi
 from benchmarks.paper.solvers.graphs import GRAPH_SOLVERS, prepare
@@ -145,10 +145,7 @@ def score_together(settings: Settings, raws: list[dict[str, Any]]) -> Outcome:
     shown = ", ".join(f"{GRAPH_SOLVERS[solver].label} {value:.0f} km" for solver, value in kilometres.items())
     detail = f"Mean distance between cities of one set: {shown}."
     outcome.add("tpower most compact", min(kilometres, key=kilometres.__getitem__) == "tpower", detail=detail)
-    header = ["k", *(f"{GRAPH_SOLVERS[name].label}: {what}" for name in found for what in ("density", "seconds"))]
-    columns = [curves.column(points, what) for points in found.values() for what in ("density", "seconds")]
-    rows = [[k, *(float(f"{column[i]:.6g}") for column in columns)] for i, k in enumerate(airline.SIZES)]
-    outcome.table("densities-and-seconds", header, rows)
+    curves.add_table(outcome, "densities-and-seconds", found)
     return outcome
 
 
@@ -161,20 +158,13 @@ PIECES = [
 ]
 FIGURES = [
     Figure(
-        "F3-curves",
         "F3",
-        "Figure 3, first row: density and seconds against k. Crosses: the authors' arrays (densities; their seconds "
+        "F3",
+        "Figure 3. First row: density and seconds against k. Crosses: the authors' arrays (densities; their seconds "
         "are not at hand); lines: ours, with our default (its seconds: the whole certified curve over 30) and the "
-        "proven upper bound.",
+        "proven upper bound. Second and third row: the 30 cities found (the city of largest weighted degree marked), "
+        "and six disjoint sets of 30 found one after the other. Greedy-Ravi as the authors ran it: 31 cities per set.",
         tuple(f"F3/airline/{solver}" for solver in SOLVERS),
         airline_figure,
-    ),
-    Figure(
-        "F3-maps",
-        "F3",
-        "Figure 3, second and third row: the 30 cities found (the city of largest weighted degree marked), and six "
-        "disjoint sets of 30 found one after the other. Greedy-Ravi as the authors ran it: 31 cities a set.",
-        tuple(f"F3/airline/{solver}" for solver in SOLVERS),
-        airline_maps,
     ),
 ]

@@ -152,32 +152,38 @@ def score_timed(settings: Settings, raws: list[dict[str, float]]) -> Outcome:
     return outcome
 
 
-def draw(name: str, outcomes: dict[str, Outcome]) -> Any:
+def draw(outcomes: dict[str, Outcome]) -> Any:
+    """One row per data set: the curves, and the same relative to our default answer."""
     from matplotlib.figure import Figure as Canvas
 
-    def column(piece: str, number: int) -> np.ndarray:
-        return np.array([row[number] for row in outcomes[f"F1/{name}/{piece}"].tables["points"]["rows"]])
-
-    canvas = Canvas(figsize=(10, 4.2), layout="constrained")
-    left, right = canvas.subplots(1, 2)
-    k = column("default", 0)
-    for axes in (left, right):
-        scale = 1.0 if axes is left else column("default", 1)
-        axes.fill_between(k, column("default", 1) / scale, column("default", 2) / scale, alpha=0.25, color="tab:green",
-                          label="ours: answer to proven bound", lw=0)  # fmt: skip
-        axes.plot(k, column("default", 4) / scale, color="black", lw=0.8, ls="--", label="authors: PathSPCA's bound")
-        axes.plot(k, column("tpower", 2) / scale, color="tab:red", lw=2.4, alpha=0.5, label="authors: TPower")
-        axes.plot(k, column("pathspca", 2) / scale, color="tab:blue", lw=1.6, ls=":", label="authors: PathSPCA")
-        axes.plot(k, column("tpower", 1) / scale, color="tab:red", lw=0.7, label="ours: TPower")
-        axes.plot(k, column("default", 1) / scale, color="tab:green", lw=0.9, label="ours: default")
-        axes.set_xlabel("cardinality k")
-    left.set_ylabel("share of variance")
-    left.legend(fontsize=7)
-    left.set_title(f"{name}: as in Figure 1", fontsize=10)
-    right.set_ylabel("relative to our default")
-    right.set_ylim(0.85, 1.16)
-    right.set_title("the same, relative to our default answer", fontsize=10)
+    canvas = Canvas(figsize=(10, 8), layout="constrained")
+    for name, (left, right) in zip(genes.NAMES, canvas.subplots(len(genes.NAMES), 2), strict=True):
+        _draw_set(name, outcomes, left, 1.0)
+        _draw_set(name, outcomes, right, _column(outcomes[f"F1/{name}/default"], 1))
+        left.set_ylabel("share of variance")
+        left.legend(fontsize=7)
+        left.set_title(f"{name}: as in Figure 1", fontsize=10)
+        right.set_ylabel("relative to our default")
+        right.set_ylim(0.85, 1.16)
+        right.set_title(f"{name}: the same, relative to our default answer", fontsize=10)
     return canvas
+
+
+def _column(outcome: Outcome, number: int) -> np.ndarray:
+    return np.array([row[number] for row in outcome.tables["points"]["rows"]])
+
+
+def _draw_set(name: str, outcomes: dict[str, Outcome], axes: Any, scale: Any) -> None:
+    default, tpower, pathspca = (outcomes[f"F1/{name}/{solver}"] for solver in ("default", "tpower", "pathspca"))
+    k = _column(default, 0)
+    axes.fill_between(k, _column(default, 1) / scale, _column(default, 2) / scale, alpha=0.25, color="tab:green",
+                      label="ours: answer to proven bound", lw=0)  # fmt: skip
+    axes.plot(k, _column(default, 4) / scale, color="black", lw=0.8, ls="--", label="authors: PathSPCA's bound")
+    axes.plot(k, _column(tpower, 2) / scale, color="tab:red", lw=2.4, alpha=0.5, label="authors: TPower")
+    axes.plot(k, _column(pathspca, 2) / scale, color="tab:blue", lw=1.6, ls=":", label="authors: PathSPCA")
+    axes.plot(k, _column(tpower, 1) / scale, color="tab:red", lw=0.7, label="ours: TPower")
+    axes.plot(k, _column(default, 1) / scale, color="tab:green", lw=0.9, label="ours: default")
+    axes.set_xlabel("cardinality k")
 
 
 def _pieces(name: str) -> list[Piece]:
@@ -204,11 +210,10 @@ def _pieces(name: str) -> list[Piece]:
 PIECES = [piece for name in genes.NAMES for piece in _pieces(name)]
 FIGURES = [
     Figure(
-        f"F1-{name}",
         "F1",
-        f"Figure 1, {name}: the authors' arrays, ours, and what our certificates prove.",
-        tuple(f"F1/{name}/{solver}" for solver in ("tpower", "pathspca", "default")),
-        partial(draw, name),
+        "F1",
+        "Figure 1: the authors' arrays, ours, and what our certificates prove.",
+        tuple(f"F1/{name}/{solver}" for name in genes.NAMES for solver in ("tpower", "pathspca", "default")),
+        draw,
     )
-    for name in genes.NAMES
 ]

@@ -12,7 +12,7 @@ import sparseigen as se
 from benchmarks.paper import objective
 from benchmarks.paper.datasets import newsgroups
 from benchmarks.paper.pieces import Outcome, Piece, Settings
-from benchmarks.paper.solvers import COMPONENTS
+from benchmarks.paper.solvers.components import COMPONENTS
 
 CARDINALITIES = [20, 20, 10, 10, 10]
 SOLVERS = ("tpower", "pathspca")

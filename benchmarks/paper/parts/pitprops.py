@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.paper import objective
 from benchmarks.paper.datasets import pitprops
 from benchmarks.paper.pieces import Outcome, Piece, Settings
-from benchmarks.paper.solvers import COMPONENTS, others
+from benchmarks.paper.solvers.components import BY_CARDINALITY, COMPONENTS
 
 CARDINALITIES = ([8, 8, 4, 2, 2, 2], [7, 2, 3, 1, 1, 1], [7, 2, 1, 1, 1, 1])
 LAST = CARDINALITIES[2]
@@ -19,7 +19,7 @@ ZOU_PENALTIES = [0.06, 0.16, 0.1, 0.5, 0.5, 0.5]
 """Zou, Hastie and Tibshirani (2006), section 5.1: their lambda1 for the six components."""
 
 PARAMETERS: dict[str, dict[str, Any]] = {
-    **{name: {} for name in ("tpower", "pathspca", "pathspca-full", "default", "dspca", *others.SOLVERS)},
+    **{name: {} for name in ("tpower", "pathspca", "pathspca-full", "default", "dspca", *BY_CARDINALITY)},
     **{f"gpower-{kind}": {f"{g:.2f}": g for g in GAMMAS} for kind in ("l1", "l0", "l1-block", "l0-block")},
     "spca": {"zou": ZOU_PENALTIES},
     "pca": {"all": None},

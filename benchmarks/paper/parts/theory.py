@@ -12,7 +12,7 @@ import sparseigen as se
 from benchmarks.paper import objective
 from benchmarks.paper.datasets import genes, pitprops
 from benchmarks.paper.pieces import Outcome, Piece, Settings
-from benchmarks.paper.solvers import COMPONENTS
+from benchmarks.paper.solvers.components import COMPONENTS
 from sparseigen.errors import ConvergenceWarning
 
 PLAIN = {"start": "max-variance", "polish": None, "certify": False}

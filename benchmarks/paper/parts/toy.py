@@ -12,7 +12,7 @@ import sparseigen as se
 from benchmarks.paper import objective
 from benchmarks.paper.datasets import toy
 from benchmarks.paper.pieces import Outcome, Piece, Settings
-from benchmarks.paper.solvers import COMPONENTS
+from benchmarks.paper.solvers.components import COMPONENTS
 
 BLOCKS = 10
 SUCCESS = 0.99

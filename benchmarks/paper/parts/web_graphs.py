@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.paper import curves
 from benchmarks.paper.datasets import stand_ins, web_graphs
-from benchmarks.paper.drawing import web_figure, web_seconds_figure
+from benchmarks.paper.drawing import web_figure
 from benchmarks.paper.pieces import Figure, Outcome, Piece, Settings
 from benchmarks.paper.solvers.graphs import GRAPH_SOLVERS, Prepared, prepare
 
@@ -63,7 +63,7 @@ def together(name: str, settings: Settings, block: int) -> dict[str, curves.Poin
 def score_together(settings: Settings, raws: list[dict[str, curves.Points]]) -> Outcome:
     outcome = Outcome()
     curves.compare(outcome, raws[0])
-    _add_table(outcome, "densities-and-seconds", raws[0])
+    curves.add_table(outcome, "densities-and-seconds", raws[0])
     return outcome
 
 
@@ -82,15 +82,8 @@ def score_arrays(name: str, settings: Settings, raws: list[Any]) -> Outcome:
         for ours, theirs in ALGORITHMS.items()
     }
     curves.compare(outcome, found)
-    _add_table(outcome, "authors-arrays", found)
+    curves.add_table(outcome, "authors-arrays", found)
     return outcome
-
-
-def _add_table(outcome: Outcome, title: str, found: dict[str, curves.Points]) -> None:
-    header = ["k", *(f"{GRAPH_SOLVERS[name].label}: {what}" for name in found for what in ("density", "seconds"))]
-    columns = [curves.column(points, what) for points in found.values() for what in ("density", "seconds")]
-    rows = [[k, *(float(f"{values[i]:.6g}") for values in columns)] for i, k in enumerate(web_graphs.SIZES)]
-    outcome.table(title, header, rows)
 
 
 def stand_in(name: str, settings: Settings, block: int) -> dict[str, list[float]]:
@@ -104,11 +97,6 @@ def stand_in(name: str, settings: Settings, block: int) -> dict[str, list[float]
 
 def score_stand_in(name: str, settings: Settings, raws: list[dict[str, Any]]) -> Outcome:
     outcome, raw = Outcome(), raws[0]
-    size = raw["sizes"]
-    outcome.notes.append(
-        f"Synthetic stand-in, speed only: a power-law graph of {size['nodes']:,} nodes and {size['arcs']:,} arcs, "
-        f"seed {settings.seed}. Its densities say nothing about {name} and are not shown."
-    )
     for solver in TIMED:
         seconds = raw[solver]
         outcome.add(
@@ -153,23 +141,11 @@ def _pieces() -> list[Piece]:
 PIECES = _pieces()
 FIGURES = [
     Figure(
-        "F2-cnr-2000",
+        "F2",
         "F2",
         "Figure 2, cnr-2000: density and seconds against k. Crosses: the authors' arrays; lines: ours, with our "
         "default (its seconds: the whole certified curve over 12) and the proven upper bound.",
         tuple(f"F2/cnr-2000/{solver}" for solver in (*ALGORITHMS, "default")),
         web_figure,
-    ),
-    Figure(
-        "F2-stand-ins",
-        "F2",
-        "Figure 2, seconds on the graphs that cannot be had here. Crosses: the authors on the real graphs (Matlab, "
-        "2011); lines: ours on synthetic stand-ins with as many nodes and arcs, for speed only.",
-        tuple(
-            f"F2/{prefix}{name}/{solver}"
-            for name in stand_ins.STAND_INS
-            for prefix, solver in (("", "authors-arrays"), ("stand-in-", "three"))
-        ),
-        web_seconds_figure,
     ),
 ]

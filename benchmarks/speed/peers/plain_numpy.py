@@ -50,7 +50,7 @@ def _columns(problem: Problem) -> tuple[np.ndarray, Callable[[np.ndarray, np.nda
             return transposed @ (columns[:, support] @ weights - means[support] @ weights) / divisor
 
         return variances, sparse_product
-    # One row a variable: choosing variables then copies whole rows.
+    # One row per variable: choosing variables then copies whole rows.
     variables = np.ascontiguousarray(problem.data.T)
     variables = variables - variables.mean(axis=1, keepdims=True)
     variances = np.einsum("ij,ij->i", variables, variables) / divisor

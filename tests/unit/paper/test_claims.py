@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.paper import claims
 from benchmarks.paper.parts import all_figures, all_pieces
-from benchmarks.paper.solvers import COMPONENTS
+from benchmarks.paper.solvers.components import COMPONENTS
 
 TABLES = claims.load()
 ROWS = {claim.id: claim for table in TABLES for claim in table.claims}

@@ -99,7 +99,7 @@ def test_the_key_knows_settings_data_and_code(tmp_path, monkeypatch):
 
 def test_the_code_of_a_part_is_what_it_imports():
     modules = store._imported("benchmarks.paper.parts.pitprops")
-    assert {"benchmarks.paper.objective", "benchmarks.paper.solvers.spca"} <= modules
+    assert {"benchmarks.paper.objective", "benchmarks.paper.solvers.components"} <= modules
     assert "benchmarks.paper.page" not in modules
     assert "benchmarks.paper.parts.genes" not in modules
 
