@@ -55,13 +55,13 @@ void top_vertices(const std::int64_t* product, const std::uint8_t* members, cons
                   const std::uint8_t* fixed, std::int64_t shift, std::size_t size, std::size_t count,
                   std::int64_t* out);
 
-// Removes the vertex of least share 2 * (weight to the rest) + loop until none is left. `order`: as removed; `shares`:
-// at removal, in that order. Fixed vertices go last, in ascending order.
+// Removes the vertex of least contribution 2 * (weight to the rest) + loop until none is left. `order`: as removed;
+// `contributions`: at removal, in that order. Fixed vertices go last, in ascending order.
 template <class Weight>
 void peel(const Rows<Weight>& graph, const std::int64_t* loops, const std::uint8_t* fixed, std::int64_t* order,
-          std::int64_t* shares);
+          std::int64_t* contributions);
 
-// Adds the vertex of largest share to the seeds until `count` are chosen; ties by priority, then lowest index.
+// Adds the vertex of largest contribution to the seeds until `count` are chosen; ties by priority, then lowest index.
 template <class Weight>
 void grow(const Rows<Weight>& graph, const std::int64_t* loops, const std::int64_t* priority,
           const std::int64_t* seeds, std::size_t n_seeds, std::size_t count, std::int64_t* order);

@@ -89,14 +89,15 @@ template <class Weight>
 void bind_orders(nb::module_& m) {
     using Weights = Vector<Weight>;
     m.def("graph_peel", [](Longs starts, Ints neighbours, Weights weights, Longs loops, Flags fixed,
-                           Output<std::int64_t> order, Output<std::int64_t> shares) {
+                           Output<std::int64_t> order, Output<std::int64_t> contributions) {
         expect_starts(starts, neighbours.shape(0));
         const std::size_t size = starts.shape(0) - 1;
-        expect(loops.shape(0) == size && fixed.shape(0) == size && order.shape(0) == size && shares.shape(0) == size,
+        expect(loops.shape(0) == size && fixed.shape(0) == size && order.shape(0) == size &&
+                   contributions.shape(0) == size,
                "lengths do not match");
         const KernelScope kernel;
         with_rows(starts, neighbours, weights, [&](const auto& graph) {
-            peel(graph, loops.data(), fixed.data(), order.data(), shares.data());
+            peel(graph, loops.data(), fixed.data(), order.data(), contributions.data());
         });
     });
     m.def("graph_grow", [](Longs starts, Ints neighbours, Weights weights, Longs loops, Longs priority, Longs seeds,

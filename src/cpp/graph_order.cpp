@@ -94,24 +94,24 @@ private:
 constexpr std::size_t kMoveWork = 8;  // what moving a vertex in a heap or between buckets costs, in additions
 
 template <class Weight>
-std::vector<std::int64_t> all_shares(const Rows<Weight>& graph, const std::int64_t* loops) {
-    std::vector<std::int64_t> shares(graph.size);
+std::vector<std::int64_t> all_contributions(const Rows<Weight>& graph, const std::int64_t* loops) {
+    std::vector<std::int64_t> contributions(graph.size);
     CheckedLoop checked;
     for (std::size_t v = 0; v < graph.size; ++v) {
         std::int64_t sum = 0;
         for (std::int64_t e = graph.starts[v]; e < graph.starts[v + 1]; ++e) sum += graph.weight(e);
-        shares[v] = 2 * sum + loops[v];
+        contributions[v] = 2 * sum + loops[v];
         checked.add(graph.degree(v));
     }
-    return shares;
+    return contributions;
 }
 
 }  // namespace
 
 template <class Weight>
 void peel(const Rows<Weight>& graph, const std::int64_t* loops, const std::uint8_t* fixed, std::int64_t* order,
-          std::int64_t* shares) {
-    std::vector<std::int64_t> share = all_shares(graph, loops);
+          std::int64_t* contributions) {
+    std::vector<std::int64_t> contribution = all_contributions(graph, loops);
     std::vector<std::uint8_t> gone(graph.size, 0);
     std::vector<std::int64_t> movable, kept;
     for (std::size_t v = 0; v < graph.size; ++v)
@@ -120,30 +120,31 @@ void peel(const Rows<Weight>& graph, const std::int64_t* loops, const std::uint8
     CheckedLoop checked;
     const auto record = [&](std::int64_t vertex) {
         order[written] = vertex;
-        shares[written++] = share[vertex];
+        contributions[written++] = contribution[vertex];
         gone[vertex] = 1;
         checked.add(kMoveWork * (graph.degree(vertex) + 1));
     };
-    const std::int64_t largest = movable.empty() ? 0 : share[*std::max_element(
-        movable.begin(), movable.end(), [&](std::int64_t a, std::int64_t b) { return share[a] < share[b]; })];
+    const auto less = [&](std::int64_t a, std::int64_t b) { return contribution[a] < contribution[b]; };
+    const std::int64_t largest =
+        movable.empty() ? 0 : contribution[*std::max_element(movable.begin(), movable.end(), less)];
     if (largest <= 16 * static_cast<std::int64_t>(graph.size) + (1 << 22)) {
         Buckets buckets(static_cast<std::size_t>(largest) + 1, graph.size);
         for (std::size_t i = movable.size(); i-- > 0;)
-            buckets.push(static_cast<std::int32_t>(movable[i]), share[movable[i]]);
+            buckets.push(static_cast<std::int32_t>(movable[i]), contribution[movable[i]]);
         for (std::size_t i = 0; i < movable.size(); ++i) {
             const std::int32_t vertex = buckets.pop();
             record(vertex);
             for (std::int64_t e = graph.starts[vertex]; e < graph.starts[vertex + 1]; ++e) {
                 const std::int32_t other = graph.neighbours[e];
                 if (gone[other]) continue;
-                if (!fixed[other]) buckets.take(other, share[other]);
-                share[other] -= 2 * graph.weight(e);
-                if (!fixed[other]) buckets.push(other, share[other]);
+                if (!fixed[other]) buckets.take(other, contribution[other]);
+                contribution[other] -= 2 * graph.weight(e);
+                if (!fixed[other]) buckets.push(other, contribution[other]);
             }
         }
     } else {
         const auto before = [&](std::int64_t a, std::int64_t b) {
-            return share[a] != share[b] ? share[a] < share[b] : a < b;
+            return contribution[a] != contribution[b] ? contribution[a] < contribution[b] : a < b;
         };
         VertexHeap<decltype(before)> heap(movable, graph.size, before);
         while (!heap.empty()) {
@@ -152,7 +153,7 @@ void peel(const Rows<Weight>& graph, const std::int64_t* loops, const std::uint8
             for (std::int64_t e = graph.starts[vertex]; e < graph.starts[vertex + 1]; ++e) {
                 const std::int32_t other = graph.neighbours[e];
                 if (gone[other]) continue;
-                share[other] -= 2 * graph.weight(e);
+                contribution[other] -= 2 * graph.weight(e);
                 if (!fixed[other]) heap.rise(other);
             }
         }
@@ -160,14 +161,14 @@ void peel(const Rows<Weight>& graph, const std::int64_t* loops, const std::uint8
     for (const std::int64_t vertex : kept) {
         record(vertex);
         for (std::int64_t e = graph.starts[vertex]; e < graph.starts[vertex + 1]; ++e)
-            if (!gone[graph.neighbours[e]]) share[graph.neighbours[e]] -= 2 * graph.weight(e);
+            if (!gone[graph.neighbours[e]]) contribution[graph.neighbours[e]] -= 2 * graph.weight(e);
     }
 }
 
 template <class Weight>
 void grow(const Rows<Weight>& graph, const std::int64_t* loops, const std::int64_t* priority,
           const std::int64_t* seeds, std::size_t n_seeds, std::size_t count, std::int64_t* order) {
-    std::vector<std::int64_t> share(loops, loops + graph.size);
+    std::vector<std::int64_t> contribution(loops, loops + graph.size);
     std::vector<std::uint8_t> chosen(graph.size, 0);
     std::size_t written = 0;
     for (std::size_t s = 0; s < n_seeds && written < count; ++s)
@@ -177,12 +178,12 @@ void grow(const Rows<Weight>& graph, const std::int64_t* loops, const std::int64
         }
     for (std::size_t s = 0; s < written; ++s)
         for (std::int64_t e = graph.starts[order[s]]; e < graph.starts[order[s] + 1]; ++e)
-            share[graph.neighbours[e]] += 2 * graph.weight(e);
+            contribution[graph.neighbours[e]] += 2 * graph.weight(e);
     std::vector<std::int64_t> others;
     for (std::size_t v = 0; v < graph.size; ++v)
         if (!chosen[v]) others.push_back(static_cast<std::int64_t>(v));
     const auto before = [&](std::int64_t a, std::int64_t b) {
-        if (share[a] != share[b]) return share[a] > share[b];
+        if (contribution[a] != contribution[b]) return contribution[a] > contribution[b];
         return priority[a] != priority[b] ? priority[a] > priority[b] : a < b;
     };
     VertexHeap<decltype(before)> heap(std::move(others), graph.size, before);
@@ -194,7 +195,7 @@ void grow(const Rows<Weight>& graph, const std::int64_t* loops, const std::int64
         for (std::int64_t e = graph.starts[vertex]; e < graph.starts[vertex + 1]; ++e) {
             const std::int32_t other = graph.neighbours[e];
             if (!heap.holds(other)) continue;
-            share[other] += 2 * graph.weight(e);
+            contribution[other] += 2 * graph.weight(e);
             heap.rise(other);
         }
     }

@@ -26,14 +26,14 @@ std::uint64_t next_random(std::uint64_t& state) {  // splitmix64; the Python twi
     return mixed ^ (mixed >> 31);
 }
 
-// The set being searched: shares 2 * (weight to the members) + loop of every vertex, kept up to date.
+// The set being searched: contributions 2 * (weight to the members) + loop of every vertex, kept up to date.
 template <class Weight>
 class Exchanger {
 public:
     Exchanger(const Rows<Weight>& graph, const std::int64_t* loops, const std::uint8_t* fixed, std::uint8_t* members,
               std::int64_t* product, std::int64_t width)
         : graph_(graph), fixed_(fixed), members_(members), product_(product), width_(static_cast<std::size_t>(width)),
-          shares_(graph.size), free_again_(graph.size, 0) {
+          contributions_(graph.size), free_again_(graph.size, 0) {
         std::int64_t heaviest = 0;
         CheckedLoop checked;
         for (std::size_t v = 0; v < graph.size; ++v) {
@@ -43,7 +43,7 @@ public:
         }
         slack_ = 2 * heaviest;
         for (std::size_t v = 0; v < graph.size; ++v) {
-            shares_[v] = 2 * product[v] + loops[v];
+            contributions_[v] = 2 * product[v] + loops[v];
             if (members[v]) inside_.push_back(static_cast<std::int64_t>(v));
         }
     }
@@ -56,9 +56,9 @@ public:
         gain = kLowest;
         if (weakest_.empty() || strongest_.empty()) return false;
         for (const std::int64_t u : weakest_) {
-            if (shares_[strongest_.front()] - shares_[u] <= gain) break;
+            if (contributions_[strongest_.front()] - contributions_[u] <= gain) break;
             for (const std::int64_t v : strongest_) {
-                const std::int64_t most = shares_[v] - shares_[u];
+                const std::int64_t most = contributions_[v] - contributions_[u];
                 if (most <= gain) break;
                 const std::int64_t possible = most - 2 * graph_.between(u, v);
                 if (possible > gain) {
@@ -86,36 +86,36 @@ private:
         for (std::int64_t e = graph_.starts[vertex]; e < graph_.starts[vertex + 1]; ++e) {
             const std::int64_t change = sign * graph_.weight(e);
             product_[graph_.neighbours[e]] += change;
-            shares_[graph_.neighbours[e]] += 2 * change;
+            contributions_[graph_.neighbours[e]] += 2 * change;
         }
     }
 
     void collect_members(std::int64_t step) {
         std::int64_t least = kHighest;
         for (const std::int64_t u : inside_)
-            if (!fixed_[u] && free_again_[u] <= step) least = std::min(least, shares_[u]);
+            if (!fixed_[u] && free_again_[u] <= step) least = std::min(least, contributions_[u]);
         weakest_.clear();
         if (least == kHighest) return;
         const std::int64_t limit = least + slack_;
         for (const std::int64_t u : inside_)
-            if (shares_[u] <= limit && !fixed_[u] && free_again_[u] <= step) weakest_.push_back(u);
+            if (contributions_[u] <= limit && !fixed_[u] && free_again_[u] <= step) weakest_.push_back(u);
         keep(weakest_, [this](std::int64_t a, std::int64_t b) {
-            return shares_[a] != shares_[b] ? shares_[a] < shares_[b] : a < b;
+            return contributions_[a] != contributions_[b] ? contributions_[a] < contributions_[b] : a < b;
         });
     }
 
     void collect_outsiders(std::int64_t step) {
         std::int64_t most = kLowest;
         for (std::size_t v = 0; v < graph_.size; ++v)
-            if (shares_[v] > most && !members_[v] && free_again_[v] <= step) most = shares_[v];
+            if (contributions_[v] > most && !members_[v] && free_again_[v] <= step) most = contributions_[v];
         strongest_.clear();
         if (most == kLowest) return;
         const std::int64_t limit = most - slack_;
         for (std::size_t v = 0; v < graph_.size; ++v)
-            if (shares_[v] >= limit && !members_[v] && free_again_[v] <= step)
+            if (contributions_[v] >= limit && !members_[v] && free_again_[v] <= step)
                 strongest_.push_back(static_cast<std::int64_t>(v));
         keep(strongest_, [this](std::int64_t a, std::int64_t b) {
-            return shares_[a] != shares_[b] ? shares_[a] > shares_[b] : a < b;
+            return contributions_[a] != contributions_[b] ? contributions_[a] > contributions_[b] : a < b;
         });
     }
 
@@ -132,7 +132,7 @@ private:
     std::int64_t* product_;
     std::size_t width_;
     std::int64_t slack_;
-    std::vector<std::int64_t> shares_, free_again_, inside_, weakest_, strongest_;
+    std::vector<std::int64_t> contributions_, free_again_, inside_, weakest_, strongest_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 """What is known of a graph before any search (loads, cores), and upper bounds on the weight of k vertices.
 
-The bounds are for every k at once and in whole numbers. The loss of a vertex is what pi'W pi loses when the vertex
-leaves: twice its weight to the others, and its loop.
+The bounds are for every k at once and in whole numbers. The contribution of a vertex to a set is what pi'W pi loses
+when it leaves: twice its weight to the others, and its loop.
 
 A new bound is a function ``(facts, count) -> array`` whose entry i bounds pi'W pi (in units) over all sets of i + 1
 vertices, for i < count, and one row in WEIGHT_BOUNDS.
@@ -107,14 +107,14 @@ class GraphFacts:
         return self._peeled[0]
 
     @property
-    def removal_losses(self) -> Integers:
+    def removal_contributions(self) -> Integers:
         """What the graph lost with each vertex when it was removed, in that order."""
         return self._peeled[1]
 
     @computed_once
     def core_values(self) -> Integers:
-        """The core value of each vertex in the order of removal: the largest loss so far."""
-        return np.maximum.accumulate(self.removal_losses)
+        """The core value of each vertex in the order of removal: the largest contribution so far."""
+        return np.maximum.accumulate(self.removal_contributions)
 
     @computed_once
     def part(self) -> Integers:
@@ -154,7 +154,7 @@ class GraphFacts:
 
     @computed_once
     def loads(self) -> Integers:
-        """A valid load of every vertex: fair within `load_part`; outside, its loss at removal.
+        """A valid load of every vertex: fair within `load_part`; outside, its contribution at removal.
 
         `load_part` is a suffix of the order of removal, so an edge with an end outside is carried by the end removed
         first, and no edge is forgotten.
@@ -170,7 +170,7 @@ class GraphFacts:
         inner = self._load_graph
         fair, _ = graph_kernels.fair_loads(inner.rows, inner.loops, sweeps, self.load_bits)
         loads = np.empty(self.graph.size, dtype=np.int64)
-        loads[self.removal_order] = self.removal_losses << self.load_bits
+        loads[self.removal_order] = self.removal_contributions << self.load_bits
         loads[self.load_part] = fair
         return loads
 
@@ -191,9 +191,9 @@ def pair_bound(facts: GraphFacts, count: int) -> Integers:
 
 
 def core_bound(facts: GraphFacts, count: int) -> Integers:
-    """Order a set as peeling removes it: the i-th from the end has a loss of at most the i-th largest core value.
+    """Order a set as peeling removes it: the i-th from the end contributes at most the i-th largest core value.
 
-    That loss is also at most twice the largest weight times the i - 1 vertices behind it, plus the largest loop.
+    And at most twice the largest weight times the i - 1 vertices behind it, plus the largest loop.
     """
     cores = facts.core_values[::-1][:count]
     behind = np.arange(count, dtype=object) * (2 * facts.heaviest) + int(facts.loops.max(initial=0))
@@ -201,8 +201,8 @@ def core_bound(facts: GraphFacts, count: int) -> Integers:
 
 
 def removal_bound(facts: GraphFacts, count: int) -> Integers:
-    """The k largest losses at removal: a set's weight is at most the sum of its vertices' losses."""
-    return np.cumsum(_largest(np.concatenate([facts.removal_losses, facts.outside_loads]), count))
+    """The k largest contributions at removal: a set's weight is at most the sum of its vertices' contributions."""
+    return np.cumsum(_largest(np.concatenate([facts.removal_contributions, facts.outside_loads]), count))
 
 
 def load_bound(facts: GraphFacts, count: int) -> Integers:
@@ -214,7 +214,7 @@ def load_bound(facts: GraphFacts, count: int) -> Integers:
 WEIGHT_BOUNDS: dict[str, Callable[[GraphFacts, int], Integers]] = {
     "pairs": pair_bound,
     "core": core_bound,
-    "removal losses": removal_bound,
+    "removal contributions": removal_bound,
     "fair loads": load_bound,
 }
 

@@ -203,7 +203,7 @@ class Survivors:
     shards: list[Any]
     sizes: list[Summary]
     loads: Integers
-    """The largest losses at removal of those that left, at most ``count`` of them."""
+    """The largest contributions at removal of those that left, at most ``count`` of them."""
     rounds: int = 0
 
     @property
@@ -217,8 +217,8 @@ class Survivors:
         return sum(size.entries for size in self.sizes)
 
     @property
-    def mean_loss(self) -> int:
-        """The mean loss, rounded up."""
+    def mean_contribution(self) -> int:
+        """The mean contribution, rounded up."""
         return -(-sum(size.weight for size in self.sizes) // max(1, self.vertices))
 
 
@@ -236,9 +236,9 @@ class CoreGraph:
 class CoreReduction:
     """Peels a graph on the cluster until a core is small enough to be fetched.
 
-    A vertex leaves when its loss is below a threshold t; no vertex of the t-core ever does. A threshold counts only
-    when its core holds at least ``wanted`` vertices, so that whatever needs the innermost ``wanted`` vertices finds
-    them in it.
+    A vertex leaves when its contribution is below a threshold t; no vertex of the t-core ever does. A threshold counts
+    only when its core holds at least ``wanted`` vertices, so that whatever needs the innermost ``wanted`` vertices
+    finds them in it.
     """
 
     def __init__(
@@ -255,7 +255,7 @@ class CoreReduction:
         """Fetch the core; raises where none is small enough."""
         accepted, low, failing = whole, 0, None
         while accepted.entries > self.largest_core:
-            threshold = max(low + 1, accepted.mean_loss) if failing is None else (low + failing + 1) // 2
+            threshold = max(low + 1, accepted.mean_contribution) if failing is None else (low + failing + 1) // 2
             if failing is not None and threshold >= failing:
                 raise GraphTooLargeError(self._explain_size(accepted))
             tried = self._peel(accepted, threshold)
@@ -281,11 +281,11 @@ class CoreReduction:
             shards = cluster.persist(
                 [cluster.task("peel", on_shard.restrict_shard, part, bits, self.space, False) for part in state.shards]
             )
-            largest = [cluster.task("losses", on_shard.find_largest_removed, part, self.count) for part in removed]
+            largest = [cluster.task("largest", on_shard.find_largest_removed, part, self.count) for part in removed]
             sizes = [cluster.task("size", on_shard.summarise, shard) for shard in shards]
             answers = cluster.gather([*largest, *sizes])
             gone, sizes = answers[: len(shards)], answers[len(shards) :]
-            loads = on_shard.find_largest(np.concatenate([state.loads, *(losses for _, losses in gone)]), self.count)
+            loads = on_shard.find_largest(np.concatenate([state.loads, *(largest for _, largest in gone)]), self.count)
             state = Survivors(shards, sizes, loads, state.rounds + 1)
             if state.vertices - len(self.kept) < self.wanted:
                 return None

@@ -82,7 +82,7 @@ class Summary(NamedTuple):
     vertices: int
     entries: int
     weight: int
-    """Sum of the losses: twice the weights of the entries, and the loops."""
+    """Sum of the contributions: twice the weights of the entries, and the loops."""
 
 
 def split_edges(edges: Edges, n_shards: int) -> list[tuple[Edges, Edges]]:
@@ -253,21 +253,21 @@ def add_degrees(shard: RowShard) -> RowShard:
     return shard._replace(degrees=sum_rows(shard) + shard.loops)
 
 
-def find_losses(shard: RowShard) -> Integers:
+def find_contributions(shard: RowShard) -> Integers:
     """What the graph loses with each vertex: twice its weight to the others, and its loop."""
     return 2 * sum_rows(shard) + shard.loops
 
 
 def summarise(shard: RowShard) -> Summary:
     """The size of a shard."""
-    return Summary(len(shard.vertices), len(shard.neighbours), int(find_losses(shard).sum()))
+    return Summary(len(shard.vertices), len(shard.neighbours), int(find_contributions(shard).sum()))
 
 
 def find_weakest(shard: RowShard, threshold: int, kept: Integers) -> tuple[Integers, Integers]:
-    """The vertices with a loss below the threshold (but those to be kept), and their losses."""
-    losses = find_losses(shard)
-    leaving = np.flatnonzero((losses < threshold) & ~np.isin(shard.vertices, kept))
-    return shard.vertices[leaving], losses[leaving]
+    """The vertices with a contribution below the threshold (but those to be kept), and their contributions."""
+    contributions = find_contributions(shard)
+    leaving = np.flatnonzero((contributions < threshold) & ~np.isin(shard.vertices, kept))
+    return shard.vertices[leaving], contributions[leaving]
 
 
 def pack_vertices(vertices: Integers, space: int) -> NDArray[np.uint8]:
@@ -319,7 +319,7 @@ def find_largest(values: Integers, count: int) -> Integers:
 
 
 def find_largest_removed(removed: tuple[Integers, Integers], count: int) -> tuple[int, Integers]:
-    """How many vertices a shard lost, and the largest of their losses."""
+    """How many vertices a shard lost, and the largest of their contributions."""
     return len(removed[0]), find_largest(removed[1], count)
 
 

@@ -26,14 +26,14 @@ def top_vertices(product: Integers, members: Flags, loops: Integers, fixed: Flag
 
 
 def peel(rows: Rows, loops: Integers, fixed: Flags) -> tuple[Integers, Integers]:
-    """Remove the vertex of least share until none is left: the order of removal and the shares at removal."""
-    order, shares = np.empty(rows.size, dtype=np.int64), np.empty(rows.size, dtype=np.int64)
-    _compiled.graph_peel(*rows, loops, fixed, order, shares)
-    return order, shares
+    """Remove the vertex of least contribution until none is left: the order, and the contributions at removal."""
+    order, contributions = np.empty(rows.size, dtype=np.int64), np.empty(rows.size, dtype=np.int64)
+    _compiled.graph_peel(*rows, loops, fixed, order, contributions)
+    return order, contributions
 
 
 def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count: int) -> Integers:
-    """Add the vertex of largest share to the seeds until ``count`` are chosen; ties by priority, then lowest index."""
+    """Add the vertex of largest contribution until ``count`` are chosen; ties by priority, then lowest index."""
     order = np.empty(min(count, rows.size), dtype=np.int64)
     _compiled.graph_grow(*rows, loops, priority, seeds, order)
     return order

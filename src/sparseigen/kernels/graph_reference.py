@@ -2,7 +2,7 @@
 
 The NumPy graph kernels: the truth the compiled twins are tested against.
 
-All arithmetic is on whole numbers, so the twins agree to the last bit. The share of a vertex in a set is
+All arithmetic is on whole numbers, so the twins agree to the last bit. The contribution of a vertex in a set is
 ``2 * (weight to the set) + loop``: what the objective pi'W pi loses when the vertex leaves.
 """
 
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
 
 
 BUCKET_LIMIT = 1 << 22
-"""Peeling uses buckets by share while the largest share is at most this much plus 16 a vertex, else a heap."""
+"""Peeling uses buckets while the largest contribution is at most this much plus 16 per vertex, else a heap."""
 
 _MASK = (1 << 64) - 1
 
@@ -89,51 +89,51 @@ def top_vertices(product: Integers, members: Flags, loops: Integers, fixed: Flag
 
 
 def peel(rows: Rows, loops: Integers, fixed: Flags) -> tuple[Integers, Integers]:
-    """Remove the vertex of least share until none is left: the order of removal and the shares at removal.
+    """Remove the vertex of least contribution until none is left: the order, and the contributions at removal.
 
-    Fixed vertices go last, in ascending order. With small shares ties go to the vertex changed last (buckets used
-    as stacks), with large ones to the lowest index (a heap).
+    Fixed vertices go last, in ascending order. With small contributions ties go to the vertex changed last (buckets
+    used as stacks), with large ones to the lowest index (a heap).
     """
-    shares = (2 * _degrees(rows) + loops).tolist()
+    contributions = (2 * _degrees(rows) + loops).tolist()
     movable = np.flatnonzero(fixed == 0).tolist()
-    largest = max((shares[v] for v in movable), default=0)
+    largest = max((contributions[v] for v in movable), default=0)
     queue = _bucket_queue if largest <= 16 * rows.size + BUCKET_LIMIT else _heap_queue
     order: list[int] = []
     at_removal: list[int] = []
     gone = [False] * rows.size
     kept = np.flatnonzero(fixed).tolist()
-    for vertex, changed in _with_rest(queue(shares, movable, largest), kept):
+    for vertex, changed in _with_rest(queue(contributions, movable, largest), kept):
         order.append(vertex)
-        at_removal.append(shares[vertex])
+        at_removal.append(contributions[vertex])
         gone[vertex] = True
         neighbours, weights = rows.entries(vertex)
         for other, weight in zip(neighbours.tolist(), weights.tolist(), strict=True):
             if not gone[other]:
-                changed(other, shares[other] - 2 * weight, bool(fixed[other]))
-                shares[other] -= 2 * weight
+                changed(other, contributions[other] - 2 * weight, bool(fixed[other]))
+                contributions[other] -= 2 * weight
     return np.array(order, dtype=np.int64), np.array(at_removal, dtype=np.int64)
 
 
 def _with_rest(queue: Iterator, kept: list[int]) -> Iterator:  # type: ignore[type-arg]
     yield from queue
     for vertex in kept:
-        yield vertex, lambda other, share, is_fixed: None
+        yield vertex, lambda other, contribution, is_fixed: None
 
 
-def _bucket_queue(shares: list[int], movable: list[int], largest: int) -> Iterator:  # type: ignore[type-arg]
-    """Vertices by least share, the one changed last first; ordered dicts are stacks one can take from the middle."""
+def _bucket_queue(contributions: list[int], movable: list[int], largest: int) -> Iterator:  # type: ignore[type-arg]
+    """Vertices by least contribution, the last changed first; ordered dicts are stacks one can take from the middle."""
     buckets: dict[int, dict[int, None]] = {}
     for vertex in reversed(movable):
-        buckets.setdefault(shares[vertex], {})[vertex] = None
+        buckets.setdefault(contributions[vertex], {})[vertex] = None
     lowest = 0
 
-    def changed(vertex: int, share: int, is_fixed: bool) -> None:
+    def changed(vertex: int, contribution: int, is_fixed: bool) -> None:
         nonlocal lowest
         if is_fixed:
             return
-        del buckets[shares[vertex]][vertex]
-        buckets.setdefault(share, {})[vertex] = None
-        lowest = min(lowest, share)
+        del buckets[contributions[vertex]][vertex]
+        buckets.setdefault(contribution, {})[vertex] = None
+        lowest = min(lowest, contribution)
 
     for _ in movable:
         while not buckets.get(lowest):
@@ -141,44 +141,44 @@ def _bucket_queue(shares: list[int], movable: list[int], largest: int) -> Iterat
         yield buckets[lowest].popitem()[0], changed
 
 
-def _heap_queue(shares: list[int], movable: list[int], largest: int) -> Iterator:  # type: ignore[type-arg]
-    """Vertices by least share, lowest index first; entries that are out of date are passed over."""
-    heap = [(shares[vertex], vertex) for vertex in movable]
+def _heap_queue(contributions: list[int], movable: list[int], largest: int) -> Iterator:  # type: ignore[type-arg]
+    """Vertices by least contribution, lowest index first; entries that are out of date are passed over."""
+    heap = [(contributions[vertex], vertex) for vertex in movable]
     heapq.heapify(heap)
     done: set[int] = set()
 
-    def changed(vertex: int, share: int, is_fixed: bool) -> None:
+    def changed(vertex: int, contribution: int, is_fixed: bool) -> None:
         if not is_fixed:
-            heapq.heappush(heap, (share, vertex))
+            heapq.heappush(heap, (contribution, vertex))
 
     while heap:
-        share, vertex = heapq.heappop(heap)
-        if vertex not in done and share == shares[vertex]:
+        contribution, vertex = heapq.heappop(heap)
+        if vertex not in done and contribution == contributions[vertex]:
             done.add(vertex)
             yield vertex, changed
 
 
 def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count: int) -> Integers:
-    """Add the vertex of largest share to the seeds until ``count`` are chosen; ties by priority, then lowest index."""
+    """Add the vertex of largest contribution until ``count`` are chosen; ties by priority, then lowest index."""
     order = list(dict.fromkeys(seeds.tolist()))[:count]
     chosen = set(order)
-    shares = loops.copy()
+    contributions = loops.copy()
     for vertex in order:
         neighbours, weights = rows.entries(vertex)
-        shares[neighbours] += 2 * weights
-    heap = [(-int(shares[v]), -int(priority[v]), v) for v in range(rows.size) if v not in chosen]
+        contributions[neighbours] += 2 * weights
+    heap = [(-int(contributions[v]), -int(priority[v]), v) for v in range(rows.size) if v not in chosen]
     heapq.heapify(heap)
     while len(order) < count and heap:
-        share, _, vertex = heapq.heappop(heap)
-        if vertex in chosen or -share != shares[vertex]:
+        contribution, _, vertex = heapq.heappop(heap)
+        if vertex in chosen or -contribution != contributions[vertex]:
             continue
         chosen.add(vertex)
         order.append(vertex)
         neighbours, weights = rows.entries(vertex)
-        shares[neighbours] += 2 * weights
+        contributions[neighbours] += 2 * weights
         for other in neighbours.tolist():
             if other not in chosen:
-                heapq.heappush(heap, (-int(shares[other]), -int(priority[other]), other))
+                heapq.heappush(heap, (-int(contributions[other]), -int(priority[other]), other))
     return np.array(order, dtype=np.int64)
 
 
@@ -254,13 +254,13 @@ def exchange(
 
 
 class _Exchanger:
-    """The set being searched, with the share of every vertex kept up to date."""
+    """The set being searched, with the contribution of every vertex kept up to date."""
 
     def __init__(
         self, rows: Rows, loops: Integers, fixed: Flags, members: Flags, product: Integers, width: int
     ) -> None:
         self.rows, self.fixed, self.members, self.product, self.width = rows, fixed != 0, members, product, width
-        self.shares = 2 * product + loops
+        self.contributions = 2 * product + loops
         self.free_again = np.zeros(rows.size, dtype=np.int64)
         self.slack = 2 * int(rows.all_weights().max(initial=0))
 
@@ -270,13 +270,13 @@ class _Exchanger:
         outside = np.flatnonzero((self.members == 0) & free)
         if not inside.size or not outside.size:
             return None
-        weakest = self._extremes(inside, self.shares[inside])
-        strongest = self._extremes(outside, -self.shares[outside])
+        weakest = self._extremes(inside, self.contributions[inside])
+        strongest = self._extremes(outside, -self.contributions[outside])
         best: tuple[int, int, int] | None = None
         for leaving in weakest:
             near = dict(zip(*(part.tolist() for part in self.rows.entries(leaving)), strict=True))
             for entering in strongest:
-                most = int(self.shares[entering] - self.shares[leaving])
+                most = int(self.contributions[entering] - self.contributions[leaving])
                 if best is not None and most <= best[0]:
                     break
                 gain = most - 2 * near.get(entering, 0)
@@ -295,7 +295,7 @@ class _Exchanger:
             self.members[vertex] = sign > 0
             neighbours, weights = self.rows.entries(vertex)
             self.product[neighbours] += sign * weights
-            self.shares[neighbours] += 2 * sign * weights
+            self.contributions[neighbours] += 2 * sign * weights
 
 
 def _next_random(state: int) -> tuple[int, int]:
