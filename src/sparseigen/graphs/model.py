@@ -128,7 +128,7 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
 
 
 def weight_within(graph: Graph, vertices: Integers, notes: dict[str, Any]) -> float:
-    """Pi'W pi of some vertices from the weights as they were given, rounded once.
+    """The sum pi'W pi of some vertices from the weights as they were given, rounded once.
 
     For graphs that are not exact: among weights of very different sizes, the small ones are lost in whole numbers.
     """
