@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.unit.cli.running import run
 
 from sparseigen.cli.output import as_csv
 from sparseigen.report.page import unpack
+from tests.unit.cli.running import run
 
 NAMES = [
     "</script><script>alert(1)</script>",

@@ -1,0 +1,113 @@
+"""The page about components: its data and words are the results', and what it refuses."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import sparseigen as se
+from sparseigen.checks.frames import as_scores, fingerprint
+from sparseigen.errors import DtypeError, NonFiniteError, OptionError, ShapeError
+from sparseigen.report import component_report
+from tests.unit.report.outline import HOSTILE, Outline, payload
+
+
+def test_data_inside_are_the_results(full, pitprops) -> None:
+    data, results, path = pitprops
+    inside = payload(full)
+    assert inside["results"] == json.loads(json.dumps([result.to_dict() for result in results]))
+    for point, result in zip([inside["answer"], *inside["path"]], [results[0], *path], strict=True):
+        part = point["parts"][0]
+        vector = np.zeros(13)
+        order = {name: i for i, name in enumerate([HOSTILE, *data.names[1:]])}
+        vector[[order[inside["variables"][v]] for v in part["variables"]]] = part["loadings"]
+        np.testing.assert_allclose(vector, result.vector, rtol=1e-5)
+        assert part["value"] == pytest.approx(result.value, rel=1e-5)
+        assert part["upper"] == pytest.approx(result.certificate.upper_bound, rel=1e-5)
+        assert point["k"] == result.cardinality
+    assert inside["total"] == pytest.approx(13.0)
+    assert inside["scores"]["labels"] == {"names": ["a", "b", "c"], "codes": [0, 1, 2] * 3}
+    assert inside["resamples"] == 7
+
+
+def test_words_of_the_page(full, pitprops) -> None:
+    text = " ".join("".join(Outline(full.html).text).split())
+    assert "Which 2 combinations, one after the other, of at most 3 to 5 of the 13 variables vary most" in text
+    assert "Component 1: 5 variables, 26.20 % of the total variance" in text
+    assert fingerprint(pitprops[0].matrix)["sha256"] in text
+
+
+def test_path_alone_chooses_the_elbow(pitprops) -> None:
+    _, _, path = pitprops
+    assert payload(component_report([], path=path))["answer"]["k"] == path.suggest("elbow")
+    with pytest.raises(OptionError, match="results is empty; give at least one component, or a SparsePath"):
+        component_report([])
+
+
+def test_path_of_several_components(pitprops) -> None:
+    data, results, _ = pitprops
+    points = [se.sparse_components(data.operator(), [k, k]) for k in (6, 2, 4)]
+    inside = payload(component_report(results, path=points, total_variance=13.0))
+    assert [point["k"] for point in inside["path"]] == [2, 4, 6]
+    assert [len(point["parts"]) for point in inside["path"]] == [2, 2, 2]
+    assert inside["dense"] is None
+    with pytest.raises(OptionError, match="path holds an empty list"):
+        component_report(results, path=[[]])
+
+
+def test_long_components_of_a_path_are_cut_and_say_so() -> None:
+    vector = np.linspace(1.0, 2.0, 900)
+    matrix = sp.csr_array(sp.diags_array(vector))
+    result = se.sparse_eigenvector(matrix, 900, method="pca", certify=False)
+    long = se.SparseEigResult(
+        vector / np.linalg.norm(vector), 1.0, 900, result.stop_reason, 1, np.ones(1), None, "x", {}, 0.0
+    )
+    inside = payload(component_report([long], path=[long]))
+    part = inside["path"][0]["parts"][0]
+    assert (part["nonzeros"], len(part["loadings"])) == (900, 600)
+    assert min(part["loadings"]) == pytest.approx(long.vector[300], rel=1e-5)
+    assert len(inside["answer"]["parts"][0]["loadings"]) == 900
+
+
+def test_bad_input_is_refused(pitprops) -> None:
+    _, results, _ = pitprops
+    other = se.sparse_eigenvector(np.eye(3), 1)
+    with pytest.raises(ShapeError, match=r"the components are over \[3, 13\] variables"):
+        component_report([*results, other])
+    with pytest.raises(ShapeError, match="names has 2 entries for 13 variables"):
+        component_report(results, names=["a", "b"])
+    with pytest.raises(ShapeError, match="labels has 2 entries for 3 samples"):
+        component_report(results, scores=np.zeros((3, 2)), labels=["a", "b"])
+    with pytest.raises(ShapeError, match=r"scores has shape \(0, 1\)"):
+        as_scores([])
+    with pytest.raises(NonFiniteError, match="scores has NaN"):
+        as_scores([1.0, np.nan])
+    with pytest.raises(DtypeError, match="scores cannot be read as numbers"):
+        as_scores(["a"])
+    with pytest.raises(DtypeError, match="data has dtype <U1"):
+        fingerprint(np.array([["a"]]))
+
+
+def test_stability_of_other_data_is_refused(pitprops) -> None:
+    _, results, _ = pitprops
+    other = se.SelectionStability(np.ones((1, 4)), np.ones((1, 4), dtype=bool), 3, None)
+    with pytest.raises(ShapeError, match="stability is about 4 variables, the components about 13"):
+        component_report(results, stability=other)
+
+
+def test_infinite_bounds_and_odd_settings_do_not_break_the_page(pitprops) -> None:
+    _, results, _ = pitprops
+    odd = dataclasses.replace(
+        results[0],
+        certificate=se.Certificate(1.0, float("inf"), "none"),
+        settings={"time_limit": float("inf"), "seed": np.int64(3), "rng": object},
+    )
+    report = component_report([odd], path=[odd])
+    assert "without a proof" in report.html
+    part = payload(report)["path"][0]["parts"][0]
+    assert (part["upper"], part["gap"]) == (None, None)
+    assert payload(report)["results"][0]["settings"]["seed"] == 3
