@@ -1,4 +1,4 @@
-"""weight=: which attribute or column holds the weights, none of them, and what is said where nothing fits."""
+"""From request to result: which weights are used, what is said where none fit, and what an interruption leaves."""
 
 from __future__ import annotations
 
@@ -12,9 +12,13 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
-from sparseigen.errors import DtypeError, GraphFileError, OptionError, UnusedWeightsWarning
+from sparseigen.errors import DtypeError, GraphFileError, OptionError, SolveInterrupted, UnusedWeightsWarning
+from sparseigen.graphs import task
+from sparseigen.graphs.search import Searcher
+from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.report import graph_report
 from sparseigen.report.page import unpack
+from sparseigen.results import StopReason
 
 EDGES = [("a", "b", 1.0, 5), ("b", "c", 2.0, 1), ("c", "d", 8.0, 1), ("d", "a", 4.0, 3), ("a", "c", 0.5, 9)]
 
@@ -27,7 +31,9 @@ def graph_with_attributes() -> nx.Graph:
 
 
 def as_frame(graph: nx.Graph) -> pd.DataFrame:
-    return nx.to_pandas_edgelist(graph)
+    frame = nx.to_pandas_edgelist(graph)  # its columns come in any order
+    names = ["source", "target", "km", "flights", "airline", "open", "weight"]
+    return frame[[name for name in names if name in frame.columns]]
 
 
 def as_igraph(graph: nx.Graph):
@@ -168,3 +174,45 @@ def test_the_page_shows_the_weights_that_were_used():
         graph_report(se.densest_k_subgraph(graph, 2, weight=None), graph=graph)
     packed = page.html.split('id="payload">')[1].split("<")[0]
     assert unpack(packed)["points"][0]["edges"] == [[0, 1, 8.0]]
+
+
+@pytest.mark.parametrize("method", ["greedy-ravi", "greedy-feige", "peel", "tpower-relaxed"])
+def test_interrupted_methods_keep_the_sets_they_have(method, monkeypatch):
+    made = VertexSet.of.__func__
+    calls = iter([True] * 100 if method == "greedy-feige" else [True, False])
+
+    def limited(cls, graph, vertices):
+        if len(vertices) == 5 or not next(calls):
+            raise KeyboardInterrupt
+        return made(cls, graph, vertices)
+
+    monkeypatch.setattr(VertexSet, "of", classmethod(limited))
+    with pytest.raises(SolveInterrupted) as stop:
+        se.density_curve(nx.karate_club_graph(), [4, 5, 6], method=method)
+    assert stop.value.result.ks == [4]
+    assert next(iter(stop.value.result)).stop_reason is StopReason.INTERRUPTED
+
+
+def test_an_interrupted_polish_keeps_the_plain_run(monkeypatch):
+    club = nx.karate_club_graph()
+    plain = se.densest_k_subgraph(club, 5, start="degree", polish=None)
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Searcher, "finish", interrupt)
+    with pytest.raises(SolveInterrupted) as stop:
+        se.densest_k_subgraph(club, 5, start="degree")
+    assert stop.value.result.nodes == plain.nodes
+    assert stop.value.result.stop_reason is StopReason.INTERRUPTED
+
+
+def test_an_interruption_before_anything_was_found(monkeypatch):
+    def interrupt(*arguments, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(task, "GraphFacts", interrupt)
+    with pytest.raises(SolveInterrupted) as stop:
+        se.disjoint_dense_subgraphs(nx.karate_club_graph(), 5, 2)
+    assert stop.value.result is None
+    assert stop.value.completed == ()
