@@ -9,12 +9,10 @@ import numpy as np
 
 from sparseigen.graphs import shards as on_shard
 from sparseigen.graphs.shards import RowShard
-from sparseigen.graphs.vertex_sets import LARGEST_SHIFT
+from sparseigen.graphs.vertex_sets import LARGEST_SHIFT, MAX_ITERATIONS, find_shift
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import StopReason
 from sparseigen.rows.cluster import Cluster
-
-MAX_ITERATIONS = 1000
 
 
 @dataclass
@@ -165,11 +163,8 @@ class ClusterPower:
             run.proposed = choose_best([parts[position] for parts in found], run.count)
 
     def _shift(self, raised: int) -> int:
-        if raised == 0:
-            return 0
         # In multiples of the common weight, as in memory, where such a graph is stored without weights.
-        steps: int = 2 * (self.heaviest // self.common) * 10 ** (raised - 1) // 100
-        return min(max(1, steps) * self.common, LARGEST_SHIFT)
+        return min(find_shift(self.heaviest // self.common, raised) * self.common, LARGEST_SHIFT)
 
     def _accept(self, run: ClusterRun, value: int) -> None:
         stalled = value == run.value

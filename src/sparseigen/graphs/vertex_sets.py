@@ -136,8 +136,18 @@ def peel_order(graph: IntegerGraph, fixed: Flags) -> Integers:
     return order[::-1].copy()
 
 
+MAX_ITERATIONS = 1000
 LARGEST_SHIFT = 1 << 61
 """A shift beyond every product: the set stays as it is."""
+
+
+def find_shift(heaviest: int, raised: int) -> int:
+    """Twice the shift of Algorithm 2 after so many raises: none, a hundredth of the largest weight, tenfold each time.
+
+    A schedule under which the densities of the paper's airline experiment come out as published. Twice, because the
+    products it is added to are doubled.
+    """
+    return 0 if raised == 0 else min(max(1, 2 * heaviest * 10 ** (raised - 1) // 100), LARGEST_SHIFT)
 
 
 @dataclass(frozen=True)
@@ -151,12 +161,11 @@ class GraphRun:
     """How often the shift was raised."""
 
 
-def truncated_power(chosen: VertexSet, count: int, fixed: Flags, *, max_iterations: int = 1000) -> GraphRun:
+def truncated_power(chosen: VertexSet, count: int, fixed: Flags, *, max_iterations: int = MAX_ITERATIONS) -> GraphRun:
     """Replace the set by the k vertices with the most weight to it, until nothing changes.
 
-    When the objective would fall, the step is repeated on W + shift I, the shift growing tenfold from a hundredth of
-    the largest weight: a schedule under which the densities of the paper's airline experiment come out as published.
-    Ties go to the lowest index. The product is updated only for the vertices that enter or leave.
+    When the objective would fall, the step is repeated on W + shift I, the shift raised (see `find_shift`). Ties go to
+    the lowest index. The product is updated only for the vertices that enter or leave.
     """
     history = [chosen.value]
     shifts = 0
@@ -175,8 +184,9 @@ def truncated_power(chosen: VertexSet, count: int, fixed: Flags, *, max_iteratio
 def _step(chosen: VertexSet, count: int, fixed: Flags) -> tuple[bool, int]:
     """One iteration: whether the set changed, and how often the shift was raised."""
     graph = chosen.graph
-    shift, raised = 0, 0
+    raised = 0
     while True:
+        shift = find_shift(graph.heaviest, raised) if raised else 0  # most graphs never need their largest weight
         best = graph_kernels.top_vertices(chosen.product, chosen.members, graph.loops, fixed, shift, count)
         entering = best[chosen.members[best] == 0]
         if entering.size == 0:
@@ -186,8 +196,6 @@ def _step(chosen: VertexSet, count: int, fixed: Flags) -> tuple[bool, int]:
         if chosen.value_after(entering, leaving) >= chosen.value:
             chosen.move(entering, leaving, result=best)
             return True, raised
-        # Products are doubled in the kernel, so a shift of lambda is 2 lambda there.
-        shift = min(max(1, 2 * graph.heaviest * 10**raised // 100), LARGEST_SHIFT)
         raised += 1
 
 
