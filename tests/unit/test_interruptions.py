@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import networkx as nx
@@ -30,11 +31,18 @@ class Interrupting:
 
 @pytest.mark.parametrize("method", ["tpower", "backward"])
 def test_path(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.solve import path
-    from sparseigen.solvers import warm_path
+    from sparseigen.solvers import SOLVERS, warm_path
 
-    home, name = (warm_path, "solve_truncated_power") if method == "tpower" else (path, "sparse_eigenvector")
-    monkeypatch.setattr(home, name, Interrupting(getattr(home, name), 2))
+    def limit(calls: int) -> None:
+        if method == "tpower":
+            monkeypatch.setattr(
+                warm_path, "solve_truncated_power", Interrupting(warm_path.solve_truncated_power, calls)
+            )
+        else:
+            spec = SOLVERS[method]
+            monkeypatch.setitem(SOLVERS, method, replace(spec, solve=Interrupting(spec.solve, calls)))
+
+    limit(2)
     with pytest.raises(SolveInterrupted) as stop:
         se.cardinality_path(MATRIX, [2, 5, 9], method=method)
     found = stop.value.result
@@ -43,7 +51,7 @@ def test_path(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [result.stop_reason.value for result in found] == ["interrupted"] * 2
     whole = se.cardinality_path(MATRIX, [2, 5], method="tpower", certify=False) if method == "backward" else None
     assert whole is None or found.values[0] <= whole.values[0] + 1e-12
-    monkeypatch.setattr(home, name, Interrupting(getattr(home, name), 0))
+    limit(0)
     with pytest.raises(SolveInterrupted) as stop:
         se.cardinality_path(MATRIX, [2, 5, 9], method=method)
     assert stop.value.result is None
@@ -52,7 +60,7 @@ def test_path(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_path_during_its_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
     from sparseigen.solve import path
 
-    monkeypatch.setattr(path, "_certified", Interrupting(None, 0))
+    monkeypatch.setattr(path, "_prove_path", Interrupting(None, 0))
     with pytest.raises(SolveInterrupted) as stop:
         se.cardinality_path(MATRIX, [2, 5])
     found = stop.value.result

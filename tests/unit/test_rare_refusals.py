@@ -18,7 +18,7 @@ from sparseigen.operators import as_operator
 from sparseigen.rows.cluster import Cluster, _check_client
 from sparseigen.rows.files import as_row_source, check_checkpoint
 from sparseigen.rows.partitions import BlockFacts, RowPartition, check_alike
-from sparseigen.solve.eigenvector import solve_exact, sparse_eigenvector_block
+from sparseigen.solve.eigenvector import solve_exact
 
 MATRIX = se.datasets.load_pitprops().matrix
 
@@ -72,7 +72,7 @@ def test_stability_of_a_choice(rng: np.random.Generator) -> None:
 
 def test_methods_without_blocks() -> None:
     with pytest.raises(errors.OptionError, match="method='tpower' finds one component at a time; deflation='block'"):
-        sparse_eigenvector_block(MATRIX, [2, 2], method="tpower")
+        se.sparse_components(MATRIX, [2, 2], deflation="block", method="tpower")
 
 
 @pytest.mark.parametrize("name", ["time_limit"])

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from sparseigen.checks.arguments import Sparsity, check_cardinality, check_choice, check_many, check_sparsity
-from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, ZeroMatrixError
+from sparseigen.checks.arguments import (
+    Sparsity,
+    check_cardinality,
+    check_choice,
+    check_flag,
+    check_many,
+    check_sparsity,
+)
+from sparseigen.errors import CardinalityError, KeepWhenInterrupted, OptionError, ZeroMatrixError, one_of
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.results import SparseEigResult
 from sparseigen.results.path import check_share
-from sparseigen.solve.eigenvector import sparse_eigenvector, sparse_eigenvector_block
+from sparseigen.solve.eigenvector import sparse_eigenvector
 from sparseigen.solve.path import cardinality_path
+from sparseigen.solve.request import Request
+from sparseigen.solvers import SOLVERS
 
 GRID_POINTS = 24
 """Cardinalities tried when one is to be chosen; spread evenly on a logarithmic scale."""
@@ -118,20 +128,57 @@ def sparse_components(
         msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
         raise OptionError(msg)
     if deflation == BLOCK:
-        return sparse_eigenvector_block(operator, wanted, method=method, **options)
+        return find_block(operator, wanted, method=method, **options)
     deflate = DEFLATIONS[deflation]
     total = float(np.abs(operator.diagonal()).sum())
     remaining: Operator = operator.prepared_for(PRODUCTS_A_COMPONENT * len(wanted))
     results: list[SparseEigResult] = []
-    for cardinality in wanted:
-        try:
+    with KeepWhenInterrupted(lambda inner: inner, completed=results):
+        for cardinality in wanted:
             if results:
                 remaining = deflate(remaining, results[-1].vector)
                 _check_not_exhausted(remaining, total, len(results))
             results.append(sparse_eigenvector(remaining, cardinality, method=method, **options))
-        except KeyboardInterrupt as stop:
-            raise SolveInterrupted(getattr(stop, "result", None), tuple(results)) from None
     return results
+
+
+def find_block(
+    operator: Operator,
+    cardinalities: list[int],
+    *,
+    method: str,
+    rtol: float = 1e-7,
+    atol: float = 0.0,
+    max_iterations: int = 1000,
+    certify: bool = False,
+    rng: Any = None,
+    method_options: Mapping[str, Any] | None = None,
+) -> list[SparseEigResult]:
+    """Several components at once, in the order of the cardinalities, by a method that can.
+
+    The set as a whole has no bound, so there are no certificates.
+    """
+    request = Request(
+        operator,
+        method=method,
+        rtol=rtol,
+        atol=atol,
+        max_iterations=max_iterations,
+        rng=rng,
+        method_options=method_options,
+    )
+    if request.spec.solve_block is None:
+        able = one_of(name for name, solver in SOLVERS.items() if solver.solve_block is not None)
+        message = f"method={method!r} finds one component at a time; deflation='block' needs one of: {able}."
+        raise OptionError(message)
+    if check_flag(certify, "certify"):
+        msg = "certify=True: a block of components found at once has no bound; use certify=False."
+        raise OptionError(msg)
+    searched, began = request.searched, time.perf_counter()
+    with KeepWhenInterrupted(lambda inner: None):
+        outcomes = request.spec.solve_block(searched, cardinalities, request.options)
+    seconds = time.perf_counter() - began
+    return [request.build_result(outcome, k, seconds) for k, outcome in zip(cardinalities, outcomes, strict=True)]
 
 
 def _check_not_exhausted(remaining: Operator, total: float, found: int) -> None:

@@ -1,0 +1,278 @@
+"""One question about a matrix, from the caller's arguments to the result.
+
+`Request` checks the arguments, restricts the matrix to the candidates, gives it the sign and the scale it is searched
+with, runs a solver, proves a bound, and says both in the caller's units. Every public function of this room asks one.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.certificates.portfolio import certify
+from sparseigen.certificates.rounding import warn_of_rounding
+from sparseigen.checks.arguments import (
+    check_candidates,
+    check_cardinality,
+    check_choice,
+    check_count,
+    check_flag,
+    check_method_options,
+    check_rng,
+    check_start_vector,
+    check_tolerance,
+)
+from sparseigen.errors import ConvergenceWarning, KeepWhenInterrupted, OptionError, UnsupportedOperatorError, one_of
+from sparseigen.operators.build import as_operator
+from sparseigen.operators.contract import Indices, Operator, computed_once
+from sparseigen.operators.wrapped import ShiftedOperator, search_unit
+from sparseigen.results import Certificate, SparseEigResult, StopReason
+from sparseigen.solvers import SOLVERS
+from sparseigen.solvers.eigenpairs import recomputed_value
+from sparseigen.solvers.interface import OnIteration, Progress, SolverOptions, SolverOutcome, SolverSpec
+from sparseigen.solvers.starts import STARTS
+from sparseigen.solvers.truncated_power import POLISHES
+
+WHICH = ("largest", "smallest")
+"""The ends of the spectrum that can be asked for."""
+
+
+class Request:
+    """A checked question: which sparse vector makes x'Ax largest, or smallest.
+
+    ``operator`` is the caller's matrix, ``problem`` its part at the candidates, ``searched`` that part times ``unit``:
+    solvers and bounds see ``searched`` and look for its largest sparse eigenvalue; results speak of ``operator``.
+    """
+
+    def __init__(
+        self,
+        A: Any,
+        *,
+        which: str = "largest",
+        method: str = "tpower",
+        start: Any = "auto",
+        polish: str | None = "swap",
+        nonnegative: bool = False,
+        candidates: Any = None,
+        rtol: float = 1e-7,
+        atol: float = 0.0,
+        max_iterations: int = 1000,
+        rng: Any = None,
+        on_iteration: OnIteration | None = None,
+        method_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.operator: Operator = as_operator(A)
+        self.allowed = check_candidates(candidates, self.operator.size, self.operator.names)
+        self.problem = self.operator if self.allowed is None else self.operator.restricted(self.allowed)
+        self.which: str = check_choice(which, WHICH, "which")
+        self.method = method
+        nonnegative = check_flag(nonnegative, "nonnegative")
+        self.spec = check_solver(method, self.problem, nonnegative=nonnegative)
+        if on_iteration is not None and not callable(on_iteration):
+            message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
+            raise OptionError(message)
+        reported = _report_in_full(on_iteration, self.allowed, self.operator.size)
+        self.options = SolverOptions(
+            start=_check_start(start, self.operator.size, self.allowed),
+            polish=check_choice(polish, POLISHES, "polish"),
+            nonnegative=nonnegative,
+            rtol=check_tolerance(rtol, "rtol"),
+            atol=check_tolerance(atol, "atol"),
+            max_iterations=check_count(max_iterations, "max_iterations"),
+            rng=check_rng(rng),
+            progress=Progress(self.problem.size, reported, lambda value: value / self.unit),
+            extra=check_method_options(method_options, self.spec.parameters, method),
+        )
+
+    def check_cardinality(self, cardinality: Any, *, what: str = "cardinality") -> int:
+        """The cardinality as an int between 1 and the number of variables that may be chosen."""
+        of = "variables" if self.allowed is None else "candidates"
+        return check_cardinality(cardinality, self.problem.size, what=what, of=of)
+
+    @computed_once
+    def unit(self) -> float:
+        """What the matrix is multiplied with for the search: -1 for the smallest end, a power of two where extreme."""
+        return search_unit(self.problem, self.which)
+
+    @computed_once
+    def searched(self) -> Operator:
+        """The matrix that solvers and bounds see; refused where the method is not defined for it."""
+        searched = scale_for_search(self.problem, self.unit)
+        check_definite(self.method, searched)
+        return searched
+
+    def answer(self, cardinality: int, *, certify: bool = True) -> SparseEigResult:
+        """Solve and prove. On Ctrl-C raises SolveInterrupted with the best answer so far."""
+        searched, began = self.searched, time.perf_counter()
+        result: SparseEigResult | None = None
+        with KeepWhenInterrupted(lambda inner: result or self._find_best(inner, cardinality, began)):
+            outcome = self.spec.solve(searched, cardinality, self.options)
+            result = self.build_result(outcome, cardinality, time.perf_counter() - began)
+            if outcome.stop_reason is StopReason.ITERATION_LIMIT:
+                self.warn_of_limit()
+            if not certify:
+                return result
+            proof = self.prove(outcome, cardinality)
+        warn_of_rounding(self.problem, cardinality, proof)
+        return replace(result, certificate=proof)
+
+    def bound(self, cardinality: int, *, effort: str) -> Certificate:
+        """The bracket alone, from the default solver's answer; refused where no bound applies."""
+        proof = self.bracket(cardinality, effort=effort)
+        if not (math.isfinite(proof.lower_bound) and math.isfinite(proof.upper_bound)):
+            message = (
+                f"no bound of effort={effort!r} applies to this {type(self.operator).__name__} of size "
+                f"{self.operator.size}. Use effort='default', or a matrix with smaller entries."
+            )
+            raise UnsupportedOperatorError(message)
+        warn_of_rounding(self.problem, cardinality, proof)
+        return proof
+
+    def bracket(self, cardinality: int, *, effort: str = "default") -> Certificate:
+        """What the solver reaches and what is proven; an end that nothing proves is infinite."""
+        return self.prove(self.spec.solve(self.searched, cardinality, self.options), cardinality, effort=effort)
+
+    def build_result(self, outcome: SolverOutcome, cardinality: int, seconds: float) -> SparseEigResult:
+        """A solver's outcome in the caller's units and variables, without a certificate."""
+        vector = np.zeros(self.operator.size)
+        indices = outcome.vector.indices
+        vector[indices if self.allowed is None else self.allowed[indices]] = outcome.vector.weights
+        if not self.options.nonnegative and vector[int(np.abs(vector).argmax())] < 0.0:
+            vector = -vector  # the entry of largest magnitude is positive, so that signs are reproducible
+        history = np.asarray(outcome.history, dtype=np.float64) / self.unit
+        vector.flags.writeable = history.flags.writeable = False
+        return SparseEigResult(
+            vector=vector,
+            value=outcome.value / self.unit,
+            cardinality=cardinality,
+            stop_reason=outcome.stop_reason,
+            n_iterations=outcome.n_iterations,
+            history=history,
+            certificate=None,
+            solver=self.method,
+            settings=self._list_settings() | outcome.settings,
+            seconds=seconds,
+            names=self.operator.names,
+        )
+
+    def prove(self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default") -> Certificate:
+        """The bracket around the optimum, from the vector found and the bounds of this effort."""
+        found = certify(self.searched, cardinality, outcome.vector, effort=effort, proven=outcome.proven)
+        return self.restate(found)
+
+    def restate(self, found: Certificate) -> Certificate:
+        """A bracket of the matrix searched as one of the caller's matrix."""
+        low, high = sorted([found.lower_bound / self.unit, found.upper_bound / self.unit])
+        if abs(self.unit) != 1.0:  # a power of two divides exactly, except where the quotient is denormal
+            low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+        return replace(found, lower_bound=low, upper_bound=high, scale=found.scale / abs(self.unit))
+
+    def _find_best(self, inner: object, cardinality: int, began: float) -> SparseEigResult | None:
+        """The best answer of an interrupted solve. ``inner``: the outcome of a solver that kept its bracket."""
+        seconds = time.perf_counter() - began
+        if isinstance(inner, SolverOutcome):
+            return replace(self.build_result(inner, cardinality, seconds), certificate=self.prove(inner, cardinality))
+        progress = self.options.progress
+        if progress.best is None:
+            return None
+        value = recomputed_value(self.searched, progress.best)
+        outcome = SolverOutcome(progress.best, value, StopReason.INTERRUPTED, progress.iterations, [value])
+        return self.build_result(outcome, cardinality, seconds)
+
+    def warn_of_limit(self) -> None:
+        """Warn that a run ended at max_iterations; shown where a public function's helper was asked from."""
+        message = (
+            f"stopped at max_iterations={self.options.max_iterations} before the objective settled; the answer is "
+            "valid but may improve. Raise max_iterations, or use polish='swap'."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _list_settings(self) -> dict[str, Any]:
+        options = self.options
+        return self.problem.describe() | {
+            "which": self.which,
+            "method": self.method,
+            "polish": options.polish,
+            "nonnegative": options.nonnegative,
+            "rtol": options.rtol,
+            "atol": options.atol,
+            "max_iterations": options.max_iterations,
+        }
+
+
+def scale_for_search(problem: Operator, unit: float) -> Operator:
+    """The matrix times the unit of its search."""
+    if unit == 1.0:
+        return problem
+    searched = ShiftedOperator(problem, sign=unit)
+    if unit < 0.0 and problem.positive_semidefinite:
+        searched.positive_semidefinite = False
+    return searched
+
+
+def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> SolverSpec:
+    """The solver of that name, if it exists and accepts this operator and these wishes."""
+    if not isinstance(method, str) or method not in SOLVERS:
+        message = f"method={method!r} is not known. Allowed: {one_of(SOLVERS)}."
+        raise OptionError(message)
+    spec = SOLVERS[method]
+    missing = [name for name in spec.needs if not hasattr(operator, name)]
+    if missing:
+        accepting = [name for name, solver in SOLVERS.items() if all(hasattr(operator, n) for n in solver.needs)]
+        message = (
+            f"solver {method!r} needs {type(operator).__name__}.{missing[0]}, which it does not have. "
+            f"Solvers that accept this operator: {', '.join(sorted(accepting)) or 'none'}."
+        )
+        raise UnsupportedOperatorError(message)
+    if nonnegative and not spec.supports_nonnegative:
+        able = sorted(name for name, solver in SOLVERS.items() if solver.supports_nonnegative)
+        message = f"method={method!r} cannot keep loadings nonnegative. Methods that can: {', '.join(able)}."
+        raise OptionError(message)
+    return spec
+
+
+def check_definite(method: str, operator: Operator) -> None:
+    """Refuse a matrix seen to be indefinite where the method is defined for covariances only."""
+    if not SOLVERS[method].needs_psd or operator.positive_semidefinite:
+        return
+    diagonal = operator.diagonal()
+    if operator.positive_semidefinite is False or float(diagonal.min()) < -1e-10 * float(abs(diagonal).max()):
+        able = sorted(name for name, solver in SOLVERS.items() if not solver.needs_psd)
+        message = (
+            f"method={method!r} is defined for covariance (positive semidefinite) matrices only, and this matrix is "
+            f"indefinite. Methods for every symmetric matrix: {', '.join(able)}."
+        )
+        raise UnsupportedOperatorError(message)
+
+
+def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
+    if isinstance(start, str):
+        return check_choice(start, STARTS, "start")
+    vector = check_start_vector(start, size)
+    if allowed is None:
+        return vector
+    within = vector[allowed]
+    if not within.any():
+        msg = "start is zero on all candidates; give a start with weight on them, or start='auto'."
+        raise OptionError(msg)
+    return within
+
+
+def _report_in_full(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
+    """The caller's callback, seeing vectors of full length even when the search runs over candidates."""
+    if on_iteration is None or allowed is None:
+        return on_iteration
+
+    def report(iteration: int, vector: NDArray[np.float64], value: float) -> None:
+        full = np.zeros(size)
+        full[allowed] = vector
+        on_iteration(iteration, full, value)
+
+    return report
