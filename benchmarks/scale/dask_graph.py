@@ -60,7 +60,7 @@ def show_graph(n_vertices: int = N_VERTICES, n_arcs: int = N_ARCS, home_arcs: in
             read = time.perf_counter() - began
             found = se.density_curve(graph, SIZES)
             total = time.perf_counter() - began
-        settings = found[0].settings
+        settings = found.results[0].settings
         print(
             f"two workers: {total:.1f} s ({read:.1f} s to read and exchange {count} vertices' rows); "
             f"{settings['peeling_rounds']} rounds of peeling, {settings['vertices_at_home']} vertices came home"

@@ -122,7 +122,7 @@ def test_answers_stay_as_they_are_in_copies(how):
     other = how(result)
     assert np.array_equal(other.vector, result.vector)
     assert (other.value, other.certificate, other.settings) == (result.value, result.certificate, result.settings)
-    graph = how(se.density_curve(nx.karate_club_graph(), [4]))[0]
+    graph = how(se.density_curve(nx.karate_club_graph(), [4]))[4]
     assert graph.indicator.sum() == 4
     assert how(se.cardinality_path(MATRIX, [2]))[2].cardinality == 2
     for array in (other.vector, other.history, graph.indicator, graph.history):

@@ -87,8 +87,8 @@ def test_curve(monkeypatch: pytest.MonkeyPatch) -> None:
     found = stop.value.result
     assert isinstance(found, DensityCurve)
     assert found.ks == [4, 6]
-    assert found[0].certificate is None
-    assert found[0].stop_reason.value == "interrupted"
+    assert found[4].certificate is None
+    assert found[4].stop_reason.value == "interrupted"
     with pytest.raises(SolveInterrupted) as stop:
         se.density_curve(club, [4, 6, 8])
     assert stop.value.result is None

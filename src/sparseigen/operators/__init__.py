@@ -2,5 +2,6 @@
 
 from sparseigen.operators.build import as_operator, covariance
 from sparseigen.operators.contract import Operator, PowerStep
+from sparseigen.operators.linear_operator import from_linear_operator
 
-__all__ = ["Operator", "PowerStep", "as_operator", "covariance"]
+__all__ = ["Operator", "PowerStep", "as_operator", "covariance", "from_linear_operator"]
