@@ -74,7 +74,7 @@ def test_shares_are_numbers_above_0_and_at_most_1(share, data):
         lambda: path.suggest(share=share),
         lambda: se.SparsePCA(cardinality=2, share=share).fit(data),
         lambda: se.SparsePCA(cardinality="auto", share=share).fit(data),
-        lambda: se.selection_stability(data, 2, share=share, n_resamples=2),
+        lambda: se.components.selection_stability(data, 2, share=share, n_resamples=2),
     ]
     for ask in asked:
         with pytest.raises(errors.OptionError, match="share"):
@@ -82,7 +82,7 @@ def test_shares_are_numbers_above_0_and_at_most_1(share, data):
 
 
 def test_questions_about_stability(data):
-    stability = se.selection_stability(data, 2, n_resamples=3)
+    stability = se.components.selection_stability(data, 2, n_resamples=3)
     for component in (1, -2, "x", None, 0.0):
         with pytest.raises(errors.OptionError, match="component"):
             stability.stable(component)
@@ -107,11 +107,11 @@ def test_questions_about_stability(data):
 )
 def test_searches_that_cannot_be_made(options, data):
     with pytest.raises(errors.InputError):
-        se.CardinalitySearchCV(**options).fit(data)
+        se.estimators.CardinalitySearchCV(**options).fit(data)
 
 
 def test_cardinalities_chosen_are_plain_numbers(data):
-    chosen = se.CardinalitySearchCV(cardinalities=np.array([1, 3])).fit(data).cardinality_
+    chosen = se.estimators.CardinalitySearchCV(cardinalities=np.array([1, 3])).fit(data).cardinality_
     assert [type(k) for k in chosen] == [int]
 
 

@@ -24,14 +24,14 @@ MATRIX = se.datasets.load_pitprops().matrix
 
 
 @pytest.fixture(scope="module")
-def path() -> se.SparsePath:
+def path() -> se.results.SparsePath:
     return se.cardinality_path(MATRIX, [1, 2, 4], certify=False)
 
 
 # ---- which k ----
 
 
-def test_rules_that_need_more(path: se.SparsePath) -> None:
+def test_rules_that_need_more(path: se.results.SparsePath) -> None:
     for share in (0.0, 1.5, float("nan")):
         with pytest.raises(errors.OptionError, match=r"share=.* must be above 0 and at most 1"):
             path.suggest("share", share=share)
@@ -64,10 +64,10 @@ def test_choosing_by_itself() -> None:
 def test_stability_of_a_choice(rng: np.random.Generator) -> None:
     data = rng.standard_normal((10, 4))
     with pytest.raises(errors.OptionError, match="cardinality='auto' would choose anew for every resample"):
-        se.selection_stability(data, "auto")
+        se.components.selection_stability(data, "auto")
     for share in (0.1, 1.2):
         with pytest.raises(errors.OptionError, match=r"of 10 samples is \d+; it must leave between 2 and 10"):
-            se.selection_stability(data, 2, share=share)
+            se.components.selection_stability(data, 2, share=share)
 
 
 def test_methods_without_blocks() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparseigen import Certificate, SparseEigResult, StopReason, sparse_eigenvector
+from sparseigen import sparse_eigenvector
+from sparseigen.results import Certificate, SparseEigResult, StopReason
 
 
 @pytest.fixture

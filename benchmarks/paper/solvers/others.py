@@ -12,7 +12,7 @@ CARDINALITY = "asked for the cardinalities"
 
 def refined(matrix: Any, cardinalities: list[int], parameter: None = None) -> Vectors:
     """Our default components, changed together until the variance they explain jointly stops growing."""
-    return se.refine_components(matrix, components("tpower")(matrix, cardinalities))
+    return se.components.refine_components(matrix, components("tpower")(matrix, cardinalities))
 
 
 SOLVERS = {

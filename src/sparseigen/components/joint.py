@@ -58,7 +58,7 @@ def refine_components(A: Any, vectors: ArrayLike, *, max_rounds: int = 20) -> Ma
     >>> matrix = se.datasets.load_pitprops().matrix
     >>> found = se.sparse_components(matrix, [7, 2, 3, 1, 1, 1], certify=False)
     >>> V = np.array([result.vector for result in found])
-    >>> W = se.refine_components(matrix, V)
+    >>> W = se.components.refine_components(matrix, V)
     >>> before, after = (se.explained_variance(matrix, vectors).sum() for vectors in (V, W))
     >>> bool(after > before)
     True

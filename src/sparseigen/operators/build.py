@@ -184,7 +184,24 @@ def covariance_of_data(value: Any, *, scale: bool) -> Any:
 
 
 def as_operator(matrix: Any) -> Operator:
-    """An operator from an operator, an object with the contract, a LinearOperator, or a symmetric matrix."""
+    """The operator that stands for a symmetric matrix of any kind.
+
+    Parameters
+    ----------
+    matrix : array, scipy sparse matrix, DataFrame, LinearOperator, Operator, or object with the operator contract
+        An operator comes back as it is. For data use `covariance`.
+
+    Returns
+    -------
+    Operator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> se.operators.as_operator(np.eye(3))
+    <DenseSymmetric 3 x 3 float64>
+    """
     if isinstance(matrix, Operator):
         return matrix
     if all(hasattr(matrix, name) for name in CONTRACT) and callable(getattr(matrix, "apply_support", None)):

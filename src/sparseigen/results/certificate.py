@@ -181,7 +181,16 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Every claim of a result, checked. True in a condition if all of them hold."""
+    """Every claim of a result, checked. True in a condition if all of them hold.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> matrix = se.datasets.load_pitprops().matrix
+    >>> verification = se.verify(se.sparse_eigenvector(matrix, 5), matrix)
+    >>> verification.holds, verification.failures
+    (True, ())
+    """
 
     checks: tuple[Check, ...]
 

@@ -6,6 +6,7 @@ SOLVERS; it then takes part in every common test.
 
 from __future__ import annotations
 
+from sparseigen.operators.contract import SparseVector
 from sparseigen.solvers.branch_and_bound import EXACT_SOLVER
 from sparseigen.solvers.elastic_net import solve_elastic_net, solve_elastic_net_block
 from sparseigen.solvers.generalized_power import (
@@ -57,10 +58,4 @@ SOLVERS: dict[str, SolverSpec] = {
     "tpower": SolverSpec(solve_truncated_power, supports_nonnegative=True),
 }
 
-
-__all__ = [
-    "SOLVERS",
-    "SolverOptions",
-    "SolverOutcome",
-    "SolverSpec",
-]
+__all__ = ["SOLVERS", "SolverOptions", "SolverOutcome", "SolverSpec", "SparseVector"]

@@ -83,7 +83,7 @@ def test_errors_name_the_component(matrix) -> None:
 
 def test_refinement_never_lowers_the_adjusted_variance_nor_adds_loadings(matrix) -> None:
     vectors = np.array([r.vector for r in se.sparse_components(matrix, [5, 3, 2], method="threshold", certify=False)])
-    refined = se.refine_components(matrix, vectors)
+    refined = se.components.refine_components(matrix, vectors)
     before, after = (se.explained_variance(matrix, v).sum() for v in (vectors, refined))
     assert after >= before
     assert ((refined != 0.0).sum(axis=1) <= (vectors != 0.0).sum(axis=1)).all()

@@ -13,10 +13,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from sparseigen import StopReason, covariance, kernels, progress_bar, sparse_eigenvector
+from sparseigen import covariance, kernels, sparse_eigenvector
 from sparseigen.errors import ConvergenceWarning, SolveInterrupted, StartError
 from sparseigen.operators import as_operator
 from sparseigen.problems import brute_force
+from sparseigen.report import progress_bar
+from sparseigen.results import StopReason
 from tests.common.checks import check_result
 
 
