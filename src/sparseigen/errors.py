@@ -6,8 +6,7 @@ caller would expect to catch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from types import TracebackType
+from collections.abc import Iterable
 
 
 class SparseigenError(Exception):
@@ -155,38 +154,6 @@ class SolveInterrupted(KeyboardInterrupt):
         super().__init__("interrupted; the best answer so far is in .result, what was finished before in .completed")
         self.result = result
         self.completed = completed
-
-
-class KeepWhenInterrupted:
-    """Turns Ctrl-C within a ``with`` block into `SolveInterrupted` that carries what is worth keeping.
-
-    Parameters
-    ----------
-    find_best : callable
-        Called as ``find_best(inner)``; what it returns becomes ``result``. ``inner`` is the ``result`` of a
-        `SolveInterrupted` that came out of the block, else None.
-    completed : iterable
-        What was finished before; read when Ctrl-C comes, so that a list that grows meanwhile counts as it is then.
-
-    Examples
-    --------
-    >>> try:
-    ...     with KeepWhenInterrupted(lambda inner: "so far"):
-    ...         raise KeyboardInterrupt
-    ... except SolveInterrupted as stop:
-    ...     print(stop.result)
-    so far
-    """
-
-    def __init__(self, find_best: Callable[[object], object], completed: Iterable[object] = ()) -> None:
-        self.find_best, self.completed = find_best, completed
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, stop: BaseException | None, at: TracebackType | None) -> None:
-        if isinstance(stop, KeyboardInterrupt):
-            raise SolveInterrupted(self.find_best(getattr(stop, "result", None)), tuple(self.completed)) from None
 
 
 def one_of(options: Iterable[object]) -> str:

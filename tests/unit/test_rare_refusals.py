@@ -18,7 +18,7 @@ from sparseigen.operators import as_operator
 from sparseigen.rows.cluster import Cluster, _check_client
 from sparseigen.rows.files import as_row_source, check_checkpoint
 from sparseigen.rows.partitions import BlockFacts, RowPartition, check_alike
-from sparseigen.solve.eigenvector import solve_exact
+from sparseigen.solve import solve_exact
 
 MATRIX = se.datasets.load_pitprops().matrix
 

@@ -16,15 +16,15 @@ from sparseigen.checks.arguments import (
     check_many,
     check_sparsity,
 )
-from sparseigen.errors import CardinalityError, KeepWhenInterrupted, OptionError, ZeroMatrixError, one_of
+from sparseigen.errors import CardinalityError, OptionError, ZeroMatrixError, one_of
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.results import SparseEigResult
 from sparseigen.results.path import check_share
-from sparseigen.solve.eigenvector import sparse_eigenvector
+from sparseigen.solve.eigenvector import Request, sparse_eigenvector
 from sparseigen.solve.path import cardinality_path
-from sparseigen.solve.request import Request
 from sparseigen.solvers import SOLVERS
+from sparseigen.solvers.interface import KeepWhenInterrupted
 
 GRID_POINTS = 24
 """Cardinalities tried when one is to be chosen; spread evenly on a logarithmic scale."""
@@ -90,7 +90,7 @@ def sparse_components(
 
     Parameters
     ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
         A symmetric matrix. It is never copied: each deflation is a low-rank change of the products.
     cardinalities : sequence of int
         Number of non-zeros of each component.

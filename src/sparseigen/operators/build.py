@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, Unpack
@@ -13,7 +14,7 @@ from sparseigen.checks.arrays import CheckedArray, check_data, check_symmetric
 from sparseigen.errors import OptionError, PrecisionWarning, UnsupportedOperatorError
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
-from sparseigen.operators.linear_operator import from_linear_operator, is_linear_operator
+from sparseigen.operators.linear_operator import from_linear_operator
 from sparseigen.operators.matrix import DenseSymmetric, SparseSymmetric
 from sparseigen.operators.moments import precision_advice
 from sparseigen.operators.sparse_data import SparseData
@@ -206,7 +207,8 @@ def as_operator(matrix: Any) -> Operator:
         return matrix
     if all(hasattr(matrix, name) for name in CONTRACT) and callable(getattr(matrix, "apply_support", None)):
         return AdaptedOperator(matrix)
-    if is_linear_operator(matrix):
+    linear = sys.modules.get("scipy.sparse.linalg")  # without it there is no LinearOperator
+    if linear is not None and isinstance(matrix, linear.LinearOperator):
         return from_linear_operator(matrix)
     if isinstance(matrix, (str, bytes)) or callable(matrix):
         message = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,6 @@ ALLOWED = {"float64": 1e-8, "float32": 1e-3}
 PROBES = 4
 """Random vectors that the test of symmetry draws, and unit vectors that a diagonal is compared with."""
 BLOCK_ENTRIES = 1 << 20
-
-
-def is_linear_operator(value: Any) -> bool:
-    """Whether the value is SciPy's LinearOperator; nothing is imported for that."""
-    module = sys.modules.get("scipy.sparse.linalg")
-    return module is not None and isinstance(value, module.LinearOperator)
 
 
 def from_linear_operator(linear: Any, diagonal: Any = None) -> Operator:
@@ -77,7 +70,9 @@ def from_linear_operator(linear: Any, diagonal: Any = None) -> Operator:
     >>> bool(np.isclose(se.sparse_eigenvector(operator, 5).value, same.value))
     True
     """
-    if not is_linear_operator(linear):
+    from scipy.sparse.linalg import LinearOperator
+
+    if not isinstance(linear, LinearOperator):
         message = f"expected a scipy.sparse.linalg.LinearOperator, got {type(linear).__name__}."
         raise UnsupportedOperatorError(message)
     rows, columns = linear.shape

@@ -1,16 +1,56 @@
-"""One sparse eigenvector, found and proven: `sparse_eigenvector`, `solve_exact`, `upper_bound`."""
+"""`sparse_eigenvector`, and the way from a request to its result.
+
+`Request` checks the arguments, restricts the matrix to the candidates, gives it the sign and the scale it is searched
+with, runs a solver, proves a bound, and says both in the caller's units. Every public function of this room asks one.
+"""
 
 from __future__ import annotations
 
+import math
+import time
+import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from sparseigen.certificates.portfolio import EFFORTS
-from sparseigen.checks.arguments import check_choice, check_flag, check_start_vector
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.certificates.portfolio import certify
+from sparseigen.certificates.rounding import warn_of_rounding
+from sparseigen.checks.arguments import (
+    check_candidates,
+    check_cardinality,
+    check_choice,
+    check_count,
+    check_flag,
+    check_method_options,
+    check_rng,
+    check_start_vector,
+    check_tolerance,
+)
+from sparseigen.errors import ConvergenceWarning, OptionError, UnsupportedOperatorError, one_of
 from sparseigen.operators.build import as_operator
-from sparseigen.results import Certificate, SparseEigResult
-from sparseigen.solve.request import Request
-from sparseigen.solvers.interface import OnIteration
+from sparseigen.operators.contract import Indices, Operator, computed_once
+from sparseigen.operators.wrapped import ShiftedOperator
+from sparseigen.results import Certificate, SparseEigResult, StopReason
+from sparseigen.solvers import SOLVERS
+from sparseigen.solvers.eigenpairs import recomputed_value
+from sparseigen.solvers.interface import (
+    KeepWhenInterrupted,
+    OnIteration,
+    Progress,
+    SolverOptions,
+    SolverOutcome,
+    SolverSpec,
+)
+from sparseigen.solvers.starts import STARTS
+from sparseigen.solvers.truncated_power import POLISHES
+
+WHICH = ("largest", "smallest")
+"""The ends of the spectrum that can be asked for."""
+LARGEST_PLAIN_EXPONENT = 200
+"""Entries between 2**-200 and 2**200 are searched as they are."""
 
 
 def sparse_eigenvector(
@@ -35,7 +75,7 @@ def sparse_eigenvector(
 
     Parameters
     ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
         A symmetric matrix. For data pass ``covariance(X)``.
     cardinality : int
         Number of non-zeros allowed (*k* of the paper).
@@ -112,115 +152,247 @@ def sparse_eigenvector(
     return request.answer(request.check_cardinality(cardinality), certify=certify)
 
 
-def solve_exact(
-    A: Any,
-    cardinality: int,
-    *,
-    which: str = "largest",
-    time_limit: float = 60.0,
-    gap: float = 1e-6,
-    warm_start: Any = None,
-    on_iteration: OnIteration | None = None,
-) -> SparseEigResult:
-    """Find the k-sparse unit vector with the largest (or smallest) x'Ax and prove that it is.
+class Request:
+    """A checked question: which sparse vector makes x'Ax largest, or smallest.
 
-    Parameters
-    ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
-        A symmetric matrix; it may be indefinite.
-    cardinality : int
-        Number of non-zeros allowed (*k*).
-    which : {"largest", "smallest"}
-        Which end of the spectrum. Of the smallest the certificate reads the other way round: the answer attains
-        ``upper_bound``, and ``lower_bound`` is proven.
-    time_limit : float
-        Seconds after which the bracket reached so far is returned.
-    gap : float
-        Stop when the relative gap is proven to be at most this.
-    warm_start : array of shape (n_features,), optional
-        A vector to start the search for good answers from, instead of the default solver's own starts.
-    on_iteration : callable, optional
-        Called as ``on_iteration(iteration, vector, value)`` at iterations and nodes; if it has a method
-        ``on_bracket``, that is called as ``on_bracket(iteration, low, high)`` at every node.
-
-    Returns
-    -------
-    SparseEigResult
-        ``certificate`` is the bracket; ``stop_reason`` is "bracket_closed", "gap" or "time_limit"; ``settings`` holds
-        the number of ``nodes`` and ``presolved_size``, the number of variables that probing left.
-
-    Raises
-    ------
-    SolveInterrupted
-        On Ctrl-C; a KeyboardInterrupt whose ``result`` has the bracket reached.
-
-    References
-    ----------
-    B. Moghaddam, Y. Weiss, S. Avidan, "Spectral bounds for sparse PCA: exact and greedy algorithms", NIPS 2006.
-
-    Examples
-    --------
-    >>> import sparseigen as se
-    >>> result = se.solve_exact(se.datasets.load_pitprops().matrix, 5)
-    >>> round(result.value, 6), result.stop_reason.value, result.certificate.optimal
-    (3.406155, 'bracket_closed', True)
+    ``operator`` is the caller's matrix, ``problem`` its part at the candidates, ``searched`` that part times ``unit``:
+    solvers and bounds see ``searched`` and look for its largest sparse eigenvalue; results speak of ``operator``.
     """
-    operator = as_operator(A)
-    start = "auto" if warm_start is None else check_start_vector(warm_start, operator.size)
-    limits = {"time_limit": time_limit, "gap": gap}
-    request = Request(
-        operator, which=which, method="exact", start=start, on_iteration=on_iteration, method_options=limits
-    )
-    return request.answer(request.check_cardinality(cardinality))
+
+    def __init__(
+        self,
+        A: Any,
+        *,
+        which: str = "largest",
+        method: str = "tpower",
+        start: Any = "auto",
+        polish: str | None = "swap",
+        nonnegative: bool = False,
+        candidates: Any = None,
+        rtol: float = 1e-7,
+        atol: float = 0.0,
+        max_iterations: int = 1000,
+        rng: Any = None,
+        on_iteration: OnIteration | None = None,
+        method_options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.operator: Operator = as_operator(A)
+        self.allowed = check_candidates(candidates, self.operator.size, self.operator.names)
+        self.problem = self.operator if self.allowed is None else self.operator.restricted(self.allowed)
+        self.which: str = check_choice(which, WHICH, "which")
+        self.method = method
+        nonnegative = check_flag(nonnegative, "nonnegative")
+        self.spec = check_solver(method, self.problem, nonnegative=nonnegative)
+        if on_iteration is not None and not callable(on_iteration):
+            message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
+            raise OptionError(message)
+        reported = _report_in_full(on_iteration, self.allowed, self.operator.size)
+        self.options = SolverOptions(
+            start=_check_start(start, self.operator.size, self.allowed),
+            polish=check_choice(polish, POLISHES, "polish"),
+            nonnegative=nonnegative,
+            rtol=check_tolerance(rtol, "rtol"),
+            atol=check_tolerance(atol, "atol"),
+            max_iterations=check_count(max_iterations, "max_iterations"),
+            rng=check_rng(rng),
+            progress=Progress(self.problem.size, reported, lambda value: value / self.unit),
+            extra=check_method_options(method_options, self.spec.parameters, method),
+        )
+
+    def check_cardinality(self, cardinality: Any, *, what: str = "cardinality") -> int:
+        """The cardinality as an int between 1 and the number of variables that may be chosen."""
+        of = "variables" if self.allowed is None else "candidates"
+        return check_cardinality(cardinality, self.problem.size, what=what, of=of)
+
+    @computed_once
+    def unit(self) -> float:
+        """What the matrix is multiplied with for the search: -1 for the smallest end, a power of two where extreme."""
+        return find_search_unit(self.problem, self.which)
+
+    @computed_once
+    def searched(self) -> Operator:
+        """The matrix that solvers and bounds see; refused where the method is not defined for it."""
+        searched = scale_for_search(self.problem, self.unit)
+        check_definite(self.method, searched)
+        return searched
+
+    def answer(self, cardinality: int, *, certify: bool = True) -> SparseEigResult:
+        """Solve and prove. On Ctrl-C raises SolveInterrupted with the best answer so far."""
+        searched, began = self.searched, time.perf_counter()
+        result: SparseEigResult | None = None
+        with KeepWhenInterrupted(lambda inner: result or self._find_best(inner, cardinality, began)):
+            outcome = self.spec.solve(searched, cardinality, self.options)
+            result = self.build_result(outcome, cardinality, time.perf_counter() - began)
+            if outcome.stop_reason is StopReason.ITERATION_LIMIT:
+                self.warn_of_limit()
+            if not certify:
+                return result
+            proof = self.prove(outcome, cardinality)
+        warn_of_rounding(self.problem, cardinality, proof)
+        return replace(result, certificate=proof)
+
+    def bound(self, cardinality: int, *, effort: str) -> Certificate:
+        """The bracket alone, from the default solver's answer; refused where no bound applies."""
+        proof = self.bracket(cardinality, effort=effort)
+        if not (math.isfinite(proof.lower_bound) and math.isfinite(proof.upper_bound)):
+            message = (
+                f"no bound of effort={effort!r} applies to this {type(self.operator).__name__} of size "
+                f"{self.operator.size}. Use effort='default', or a matrix with smaller entries."
+            )
+            raise UnsupportedOperatorError(message)
+        warn_of_rounding(self.problem, cardinality, proof)
+        return proof
+
+    def bracket(self, cardinality: int, *, effort: str = "default") -> Certificate:
+        """What the solver reaches and what is proven; an end that nothing proves is infinite."""
+        return self.prove(self.spec.solve(self.searched, cardinality, self.options), cardinality, effort=effort)
+
+    def build_result(self, outcome: SolverOutcome, cardinality: int, seconds: float) -> SparseEigResult:
+        """A solver's outcome in the caller's units and variables, without a certificate."""
+        vector = np.zeros(self.operator.size)
+        indices = outcome.vector.indices
+        vector[indices if self.allowed is None else self.allowed[indices]] = outcome.vector.weights
+        if not self.options.nonnegative and vector[int(np.abs(vector).argmax())] < 0.0:
+            vector = -vector  # the entry of largest magnitude is positive, so that signs are reproducible
+        history = np.asarray(outcome.history, dtype=np.float64) / self.unit
+        vector.flags.writeable = history.flags.writeable = False
+        return SparseEigResult(
+            vector=vector,
+            value=outcome.value / self.unit,
+            cardinality=cardinality,
+            stop_reason=outcome.stop_reason,
+            n_iterations=outcome.n_iterations,
+            history=history,
+            certificate=None,
+            solver=self.method,
+            settings=self._list_settings() | outcome.settings,
+            seconds=seconds,
+            names=self.operator.names,
+        )
+
+    def prove(self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default") -> Certificate:
+        """The bracket around the optimum, from the vector found and the bounds of this effort."""
+        found = certify(self.searched, cardinality, outcome.vector, effort=effort, proven=outcome.proven)
+        return self.restate(found)
+
+    def restate(self, found: Certificate) -> Certificate:
+        """A bracket of the matrix searched as one of the caller's matrix."""
+        low, high = sorted([found.lower_bound / self.unit, found.upper_bound / self.unit])
+        if abs(self.unit) != 1.0:  # a power of two divides exactly, except where the quotient is denormal
+            low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
+        return replace(found, lower_bound=low, upper_bound=high, scale=found.scale / abs(self.unit))
+
+    def _find_best(self, inner: object, cardinality: int, began: float) -> SparseEigResult | None:
+        """The best answer of an interrupted solve. ``inner``: the outcome of a solver that kept its bracket."""
+        seconds = time.perf_counter() - began
+        if isinstance(inner, SolverOutcome):
+            return replace(self.build_result(inner, cardinality, seconds), certificate=self.prove(inner, cardinality))
+        progress = self.options.progress
+        if progress.best is None:
+            return None
+        value = recomputed_value(self.searched, progress.best)
+        outcome = SolverOutcome(progress.best, value, StopReason.INTERRUPTED, progress.iterations, [value])
+        return self.build_result(outcome, cardinality, seconds)
+
+    def warn_of_limit(self) -> None:
+        """Warn that a run ended at max_iterations; shown where a public function's helper was asked from."""
+        message = (
+            f"stopped at max_iterations={self.options.max_iterations} before the objective settled; the answer is "
+            "valid but may improve. Raise max_iterations, or use polish='swap'."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
+
+    def _list_settings(self) -> dict[str, Any]:
+        options = self.options
+        return self.problem.describe() | {
+            "which": self.which,
+            "method": self.method,
+            "polish": options.polish,
+            "nonnegative": options.nonnegative,
+            "rtol": options.rtol,
+            "atol": options.atol,
+            "max_iterations": options.max_iterations,
+        }
 
 
-def upper_bound(A: Any, cardinality: int, *, which: str = "largest", effort: str = "default") -> Certificate:
-    """Prove how large the largest k-sparse eigenvalue of A can be, or how small the smallest.
+def find_search_unit(operator: Operator, which: str) -> float:
+    """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
 
-    Parameters
-    ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
-        A symmetric matrix; it may be indefinite.
-    cardinality : int
-        Number of non-zeros allowed (*k*).
-    which : {"largest", "smallest"}
-        Which end of the spectrum. For "smallest" the proven end is ``lower_bound``: no k-sparse unit vector has a
-        smaller x'Ax.
-    effort : {"cheap", "default", "tight"}
-        "cheap": trace of the k largest diagonal entries (Gram and other positive semidefinite matrices), largest
-        eigenvalue, row sums (Gershgorin). "default": scaled row sums and the dual of the penalised problem as well.
-        "tight": that dual to convergence, and a split of A into a spectral and a row part, for up to about 10 s.
-
-    Returns
-    -------
-    Certificate
-        ``upper_bound`` is proven; ``lower_bound`` is reached by the answer of the default solver, which the bounds
-        start from. With ``which="smallest"`` the two change places.
-
-    Raises
-    ------
-    UnsupportedOperatorError
-        If no bound of this effort applies.
-
-    Notes
-    -----
-    Everything holds in floating point. Row bounds are raised by 2 (k + 6) roundings of their terms; eigenvalues are
-    proven by a Cholesky factorisation that succeeds, with Rump's margin; dual points are checked one by one; the
-    rounding errors of the entries of a covariance add at most the sum of the k largest `Operator.entry_errors`.
-
-    References
-    ----------
-    A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008).
-    S. M. Rump, "Verification of positive definiteness", BIT 46 (2006), 433-452.
-
-    Examples
-    --------
-    >>> import sparseigen as se
-    >>> certificate = se.upper_bound(se.datasets.load_pitprops().matrix, 5)
-    >>> bool(certificate.lower_bound <= 3.406156 and certificate.upper_bound >= 3.406154)
-    True
+    Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the
+    middle of it without rounding.
     """
-    request = Request(A, which=which)
-    cardinality = request.check_cardinality(cardinality)
-    check_choice(effort, EFFORTS, "effort")
-    return request.bound(cardinality, effort=effort)
+    sign = 1.0 if which == "largest" else -1.0
+    magnitude = operator.magnitude()
+    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
+    return sign if abs(exponent) <= LARGEST_PLAIN_EXPONENT else math.ldexp(sign, min(-exponent, 1000))
+
+
+def scale_for_search(problem: Operator, unit: float) -> Operator:
+    """The matrix times the unit of its search."""
+    if unit == 1.0:
+        return problem
+    searched = ShiftedOperator(problem, sign=unit)
+    if unit < 0.0 and problem.positive_semidefinite:
+        searched.positive_semidefinite = False
+    return searched
+
+
+def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> SolverSpec:
+    """The solver of that name, if it exists and accepts this operator and these wishes."""
+    if not isinstance(method, str) or method not in SOLVERS:
+        message = f"method={method!r} is not known. Allowed: {one_of(SOLVERS)}."
+        raise OptionError(message)
+    spec = SOLVERS[method]
+    missing = [name for name in spec.needs if not hasattr(operator, name)]
+    if missing:
+        accepting = [name for name, solver in SOLVERS.items() if all(hasattr(operator, n) for n in solver.needs)]
+        message = (
+            f"solver {method!r} needs {type(operator).__name__}.{missing[0]}, which it does not have. "
+            f"Solvers that accept this operator: {', '.join(sorted(accepting)) or 'none'}."
+        )
+        raise UnsupportedOperatorError(message)
+    if nonnegative and not spec.supports_nonnegative:
+        able = sorted(name for name, solver in SOLVERS.items() if solver.supports_nonnegative)
+        message = f"method={method!r} cannot keep loadings nonnegative. Methods that can: {', '.join(able)}."
+        raise OptionError(message)
+    return spec
+
+
+def check_definite(method: str, operator: Operator) -> None:
+    """Refuse a matrix seen to be indefinite where the method is defined for covariances only."""
+    if not SOLVERS[method].needs_psd or operator.positive_semidefinite:
+        return
+    diagonal = operator.diagonal()
+    if operator.positive_semidefinite is False or float(diagonal.min()) < -1e-10 * float(abs(diagonal).max()):
+        able = sorted(name for name, solver in SOLVERS.items() if not solver.needs_psd)
+        message = (
+            f"method={method!r} is defined for covariance (positive semidefinite) matrices only, and this matrix is "
+            f"indefinite. Methods for every symmetric matrix: {', '.join(able)}."
+        )
+        raise UnsupportedOperatorError(message)
+
+
+def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
+    if isinstance(start, str):
+        return check_choice(start, STARTS, "start")
+    vector = check_start_vector(start, size)
+    if allowed is None:
+        return vector
+    within = vector[allowed]
+    if not within.any():
+        msg = "start is zero on all candidates; give a start with weight on them, or start='auto'."
+        raise OptionError(msg)
+    return within
+
+
+def _report_in_full(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
+    """The caller's callback, seeing vectors of full length even when the search runs over candidates."""
+    if on_iteration is None or allowed is None:
+        return on_iteration
+
+    def report(iteration: int, vector: NDArray[np.float64], value: float) -> None:
+        full = np.zeros(size)
+        full[allowed] = vector
+        on_iteration(iteration, full, value)
+
+    return report

@@ -13,13 +13,13 @@ from sparseigen.certificates.paths import FEWEST_POINTS, certify_path, certify_s
 from sparseigen.certificates.portfolio import certify as certify_value
 from sparseigen.checks.arguments import check_flag, check_many
 from sparseigen.checks.memory import check_room
-from sparseigen.errors import KeepWhenInterrupted, OptionError
+from sparseigen.errors import OptionError
 from sparseigen.operators.contract import SparseVector
 from sparseigen.results import Certificate, SparsePath, StopReason
-from sparseigen.solve.request import Request
+from sparseigen.solve.eigenvector import Request
 from sparseigen.solvers.eigenpairs import leading_eigenvector
 from sparseigen.solvers.greedy import greedy_path
-from sparseigen.solvers.interface import OnIteration, SolverOutcome
+from sparseigen.solvers.interface import KeepWhenInterrupted, OnIteration, SolverOutcome
 from sparseigen.solvers.warm_path import warm_path
 
 Points = dict[int, tuple[SparseVector, float]]
@@ -45,7 +45,7 @@ def cardinality_path(
 
     Parameters
     ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
         A symmetric matrix.
     cardinalities : iterable of int
         The k wanted; sorted, repeated ones dropped.

@@ -16,7 +16,7 @@ from sparseigen.checks.arrays import check_symmetric
 from sparseigen.errors import InputError, ShapeError, SparseigenError, ZeroMatrixError
 from sparseigen.operators.build import as_operator
 from sparseigen.results.certificate import RecoveryCheck, RecoveryTerms
-from sparseigen.solve.request import WHICH, Request
+from sparseigen.solve.eigenvector import WHICH, Request
 
 NAN = float("nan")
 

@@ -31,7 +31,7 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
     ----------
     result : SparseEigResult
         An answer to a question about A.
-    A : array, scipy sparse matrix, DataFrame, or operator
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator
         The matrix.
     candidates : optional
         The candidates that were given to the solve, if any.

@@ -14,11 +14,10 @@ from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, achieved_value, gamma
 from sparseigen.certificates.scaled_rows import FLOOR, row_bound, starting_weights
 from sparseigen.checks.arguments import check_positive, check_tolerance
-from sparseigen.errors import KeepWhenInterrupted
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate, StopReason
 from sparseigen.solvers.eigenpairs import recomputed_value
-from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SolverSpec
+from sparseigen.solvers.interface import KeepWhenInterrupted, SolverOptions, SolverOutcome, SolverSpec
 from sparseigen.solvers.search_tree import Search
 from sparseigen.solvers.truncated_power import solve_truncated_power
 

@@ -16,7 +16,6 @@ from itertools import pairwise
 import numpy as np
 
 from sparseigen import kernels
-from sparseigen.errors import KeepWhenInterrupted
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector, Weights
 from sparseigen.solvers.eigenpairs import (
     LARGEST_DENSE_PROBLEM,
@@ -25,7 +24,7 @@ from sparseigen.solvers.eigenpairs import (
     lower_end,
     warm_eigenpair,
 )
-from sparseigen.solvers.interface import SolverOptions
+from sparseigen.solvers.interface import KeepWhenInterrupted, SolverOptions
 from sparseigen.solvers.truncated_power import solve_truncated_power
 
 PRODUCTS_A_POINT = 4

@@ -343,7 +343,7 @@ class TestInterruption:
 
         matrix = covariance_matrix(rng)
         answer = sparse_eigenvector(matrix, 6, certify=False)
-        monkeypatch.setattr("sparseigen.solve.request.certify", interrupted)
+        monkeypatch.setattr("sparseigen.solve.eigenvector.certify", interrupted)
         with pytest.raises(SolveInterrupted) as caught:
             sparse_eigenvector(matrix, 6)
         np.testing.assert_array_equal(caught.value.result.vector, answer.vector)  # type: ignore[attr-defined]
