@@ -33,7 +33,7 @@ GRID_POINTS = 24
 def choose_cardinalities(
     operator: Operator, cardinality: Any, count: int, *, deflation: str = "projection", share: float = 0.9
 ) -> list[int]:
-    """One cardinality a component, from an int, a fraction, a list or "auto".
+    """One cardinality per component, from an int, a fraction, a list or "auto".
 
     Examples
     --------
@@ -47,10 +47,10 @@ def choose_cardinalities(
     wanted: Sparsity = check_sparsity(cardinality, operator.size, count)
     if wanted.cardinalities is not None:
         return wanted.cardinalities
-    return _automatic(operator, count, deflation, share)
+    return _choose_each(operator, count, deflation, share)
 
 
-def _automatic(operator: Operator, count: int, deflation: str, share: float) -> list[int]:
+def _choose_each(operator: Operator, count: int, deflation: str, share: float) -> list[int]:
     """For each component the smallest k on a grid that explains ``share`` of its dense optimum, deflating by it."""
     if deflation not in DEFLATIONS:
         message = f"cardinality='auto' chooses component by component; with deflation={deflation!r} give numbers."
@@ -76,7 +76,7 @@ def cardinality_grid(size: int, points: int = GRID_POINTS) -> list[int]:
 BLOCK = "block"
 """The name under `deflation` for all components at once."""
 
-PRODUCTS_A_COMPONENT = 600
+PRODUCTS_PER_COMPONENT = 600
 """What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
 
 EXHAUSTED = 1e-12
@@ -122,8 +122,8 @@ def sparse_components(
     """
     operator = as_operator(A)
     check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")
-    given = check_many(cardinalities, "cardinalities", "[5, 5]")
-    wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(given)]
+    several = check_many(cardinalities, "cardinalities", "[5, 5]")
+    wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(several)]
     if not wanted:
         msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
         raise OptionError(msg)
@@ -131,7 +131,7 @@ def sparse_components(
         return find_block(operator, wanted, method=method, **options)
     deflate = DEFLATIONS[deflation]
     total = float(np.abs(operator.diagonal()).sum())
-    remaining: Operator = operator.prepared_for(PRODUCTS_A_COMPONENT * len(wanted))
+    remaining: Operator = operator.prepared_for(PRODUCTS_PER_COMPONENT * len(wanted))
     results: list[SparseEigResult] = []
     with KeepWhenInterrupted(lambda inner: inner, completed=results):
         for cardinality in wanted:

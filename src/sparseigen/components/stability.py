@@ -146,7 +146,7 @@ def selection_stability(
     for _ in range(resamples):
         part = np.sort(generator.choice(n_samples, size=drawn, replace=False))
         found = _vectors(covariance(rows[part], scale=scale), cardinalities, options)
-        counts += _matched(whole, found) != 0.0
+        counts += _match_components(whole, found) != 0.0
     return SelectionStability(counts / resamples, whole != 0.0, resamples, checked.names)
 
 
@@ -154,7 +154,7 @@ def _vectors(operator: Any, cardinalities: list[int], options: dict[str, Any]) -
     return np.array([result.vector for result in sparse_components(operator, cardinalities, **options)])
 
 
-def _matched(reference: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+def _match_components(reference: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
     """The components found, in the order in which they fit the reference best."""
     from scipy.optimize import linear_sum_assignment
 

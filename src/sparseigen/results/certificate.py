@@ -11,14 +11,14 @@ import numpy as np
 Answer = TypeVar("Answer")
 
 
-def rebuilt(kind: type[Any], *values: Any) -> Any:
+def rebuild(kind: type[Any], *values: Any) -> Any:
     """An answer from its fields, with arrays that cannot be written to: pickle and deepcopy make writable ones."""
     return kind(*(_read_only(value) for value in values))
 
 
-def reduced(answer: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def reduce_to_fields(answer: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What ``__reduce__`` of an answer returns."""
-    return rebuilt, (type(answer), *(getattr(answer, field.name) for field in fields(answer)))
+    return rebuild, (type(answer), *(getattr(answer, field.name) for field in fields(answer)))
 
 
 def find_by_cardinality(results: Sequence[Answer], ks: Sequence[int], k: int, where: str, name: str) -> Answer:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.results.certificate import Certificate, find_by_cardinality, reduced
+from sparseigen.results.certificate import Certificate, find_by_cardinality, reduce_to_fields
 from sparseigen.results.eigenvector import StopReason
 from sparseigen.results.figures import bounded_curve
 
@@ -67,7 +67,7 @@ class DenseSubgraphResult:
     seconds: float
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self)
+        return reduce_to_fields(self)
 
     def __repr__(self) -> str:
         proof = "uncertified" if self.certificate is None else str(self.certificate)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.results.certificate import Certificate, reduced
+from sparseigen.results.certificate import Certificate, reduce_to_fields
 from sparseigen.results.figures import loadings_figure
 
 
@@ -92,7 +92,7 @@ class SparseEigResult:
     names: tuple[str, ...] | None = field(default=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self)
+        return reduce_to_fields(self)
 
     @property
     def support(self) -> NDArray[np.int64]:
