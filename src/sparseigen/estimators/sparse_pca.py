@@ -276,7 +276,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         scores = real_numbers(Z, "Z")
         if scores.ndim != 2 or scores.shape[1] != len(self.components_):
-            message = f"Z has shape {scores.shape}; it must be (n_samples, {len(self.components_)}), one column per component."
+            shape = f"(n_samples, {len(self.components_)})"
+            message = f"Z has shape {scores.shape}; it must be {shape}, one column per component."
             raise ShapeError(message)
         data: NDArray[np.float64] = (scores @ self.components_) * self.scale_ + self.mean_
         return data

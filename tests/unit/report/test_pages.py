@@ -346,3 +346,9 @@ def test_plots_of_results(pitprops, club) -> None:
         named.vector, 1.0, 1, named.stop_reason, 1, np.ones(1), None, "x", {}, 0.0, ("<b>", "c")
     )
     assert hostile.plot().layout.yaxis.ticktext == ("&lt;b&gt;",)
+
+
+@pytest.mark.parametrize("given", [None, 5, "x", [5], [se.sparse_eigenvector(np.eye(3), 2)]])
+def test_pages_about_what_is_no_subgraph(given):
+    with pytest.raises(OptionError, match="curve_or_result"):
+        graph_report(given)
