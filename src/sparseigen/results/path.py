@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.config import load_optional
+from sparseigen.config import require
 from sparseigen.errors import DtypeError, NonFiniteError, NotSymmetricError, OptionError, ShapeError, one_of
 from sparseigen.results.certificate import find_by_cardinality
 from sparseigen.results.eigenvector import SparseEigResult
@@ -127,7 +127,7 @@ class SparsePath:
 
     def to_frame(self) -> Any:
         """One row per cardinality, as a pandas DataFrame."""
-        pandas = load_optional("pandas", extra="frames", purpose="SparsePath.to_frame()")
+        pandas = require("pandas", purpose="SparsePath.to_frame()")
         return pandas.DataFrame(self.to_rows())
 
     def to_rows(self) -> list[dict[str, Any]]:
