@@ -88,15 +88,19 @@ def component_vectors(vectors: Any, size: int) -> NDArray[np.float64]:
 
 def check_integers(array: NDArray[Any], what: str) -> None:
     """Refuse integers that have no exact float64 value."""
-    if array.dtype.itemsize < 8 or array.size == 0:
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
         return
     largest = max(abs(int(array.max())), abs(int(array.min())))
     if largest > LARGEST_EXACT_INTEGER:
-        message = (
-            f"{what} holds the integer {largest}, beyond 2**53: it has no exact float64 value. "
-            "Divide the data by a common factor or convert them to float yourself."
-        )
-        raise IntegerOverflowError(message)
+        raise IntegerOverflowError(say_beyond_exact(what, largest))
+
+
+def say_beyond_exact(what: str, number: object) -> str:
+    """The sentence for an integer beyond 2**53."""
+    return (
+        f"{what} holds the integer {number}, beyond 2**53: it has no exact float64 value. "
+        "Divide by a common factor, or convert to float yourself."
+    )
 
 
 def rounded_to(array: NDArray[Any], wanted: np.dtype[Any], what: str) -> NDArray[Any]:

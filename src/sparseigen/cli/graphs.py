@@ -83,13 +83,14 @@ class LoadedGraph:
 
 
 def _load(graph: str, weight: str | None, kind: str | None, vertices: Path | None, working: Working) -> LoadedGraph:
-    from sparseigen.graphs.files import READERS, read_graph
+    from sparseigen.graphs import read_graph
+    from sparseigen.io.formats import find_endings
 
     if kind is not None and graph != "-":
         message = "--format is for standard input; the name of a file says its format."
         raise bad_usage(message)
-    if kind is not None and f".{kind}" not in READERS:
-        message = f"--format {kind!r} is not known. Allowed: {one_of(suffix[1:] for suffix in READERS)}."
+    if kind is not None and f".{kind}" not in find_endings("graph"):
+        message = f"--format {kind!r} is not known. Allowed: {one_of(ending[1:] for ending in find_endings('graph'))}."
         raise bad_usage(message)
     places = None if vertices is None else read_places(vertices)
     with local_file(graph, kind, "csv") as (path, _):

@@ -16,10 +16,11 @@ from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, o
 from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts, UpperBounds
 from sparseigen.graphs.cluster_graph import ClusterGraph
 from sparseigen.graphs.cluster_task import ClusterTask
-from sparseigen.graphs.files import read_file, read_graph
 from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Problem, subgraph_result
 from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph, weight_within
+from sparseigen.graphs.reading import read_graph
 from sparseigen.graphs.search import POLISHES
+from sparseigen.io.graph_files import read_file
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
 from sparseigen.rows.partitions import is_partitioned

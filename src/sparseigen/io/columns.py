@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.checks.arrays import is_sparse
-from sparseigen.errors import (
-    DtypeError,
-    DuplicateNamesError,
-    InputError,
-    IntegerOverflowError,
-    MissingDependencyError,
-    OptionError,
-    SparseigenError,
-)
+from sparseigen.errors import DtypeError, DuplicateNamesError, OptionError
 
 INDEX_NAMES = {"", "index", "id", "ids", "row", "rows", "name", "names", "sample", "samples", "obs", "unnamed: 0"}
 """Names, in lower case, under which a first column that counts the rows is taken for row names."""
 
 COLUMNS_NAMED = 5
 """How many columns of text an error names."""
-
-LARGEST_EXACT_INTEGER = 2**53
 
 
 @dataclass(frozen=True)
@@ -197,51 +185,3 @@ def check_names(file: str, names: Sequence[str] | None) -> None:
         f"{file} has {len(set(repeated))} repeated column names, the first is {repeated[0]!r}; rename the columns."
     )
     raise DuplicateNamesError(message)
-
-
-def check_whole_numbers(array: NDArray[Any], what: str) -> None:
-    """Refuse integers that have no exact float64 value."""
-    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
-        return
-    largest = max(abs(int(array.max())), abs(int(array.min())))
-    if largest > LARGEST_EXACT_INTEGER:
-        raise IntegerOverflowError(overflow_message(what, str(largest)))
-
-
-def overflow_message(what: str, number: str) -> str:
-    """The sentence for an integer beyond 2**53."""
-    return f"{what} holds the integer {number}, beyond 2**53: it has no exact float64 value. Divide by a common factor."
-
-
-@contextmanager
-def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iterator[None]:
-    """Turn whatever a reader raises on a damaged file into one sentence."""
-    try:
-        yield
-    except SparseigenError as error:
-        raised = kind if type(error) is InputError else type(error)
-        if raised is type(error) and (file in str(error) or isinstance(error, MissingDependencyError)):
-            raise
-        message = str(error) if file in str(error) else f"{file}: {error}"
-        raise raised(message) from error
-    except PermissionError as error:
-        message = f"{file} may not be read: permission denied."
-        raise kind(message) from error
-    except MemoryError as error:
-        message = f"{file} does not fit into memory."
-        raise kind(message) from error
-    except Exception as error:  # the packages underneath have errors of their own for every way to be damaged
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        message = f"{file} cannot be read as {ending}: {reason.rstrip('.')}. It is damaged, or of another format."
-        raise kind(message) from error
-
-
-def readable(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    """For a method that yields blocks of ``self.label``: whatever goes wrong on the way becomes one sentence."""
-
-    @wraps(blocks)
-    def guarded(self: Any, *arguments: Any) -> Iterator[Any]:
-        with damaged(self.label, "blocks of rows"):
-            yield from blocks(self, *arguments)
-
-    return guarded

@@ -1,17 +1,13 @@
-"""LAW's WebGraph format: decoder and reader.
+"""LAW's WebGraph format: ``name.graph`` (the BV bit stream) with ``name.properties`` beside it.
 
-The WebGraph (BV) bit stream, decoded in plain Python: the truth the compiled decoder is tested against.
-
-P. Boldi and S. Vigna, "The WebGraph framework I: compression techniques", WWW 2004.
-
-LAW's WebGraph format: ``name.graph`` (the bit stream) with ``name.properties`` beside it.
+`read_webgraph` reads both. The stream is decoded by the compiled extension where it was built, else in plain Python:
+`decode_in_python` is the text to read, and what the compiled decoder is tested against.
 
 P. Boldi and S. Vigna, "The WebGraph framework I: compression techniques", WWW 2004.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +19,7 @@ from sparseigen import kernels
 from sparseigen.checks.graphs import Graph
 from sparseigen.checks.memory import check_fits
 from sparseigen.errors import GraphFileError, one_of
+from sparseigen.io.formats import OnProgress
 from sparseigen.kernels.graph_reference import Flags, Integers
 
 UNARY, GAMMA, DELTA, ZETA = range(4)
@@ -209,8 +206,6 @@ def decode_webgraph(
     decode = decode_in_python if kernels.active.NAME == "numpy" else decode_compiled
     return decode(data, position, form, first, last, starts, successors)
 
-
-OnProgress = Callable[[int, int], None]
 
 CODES = {"UNARY": UNARY, "GAMMA": GAMMA, "DELTA": DELTA, "ZETA": ZETA}
 DEFAULTS = {"OUTDEGREES": GAMMA, "REFERENCES": UNARY, "BLOCK_COUNT": GAMMA, "BLOCKS": GAMMA, "RESIDUALS": ZETA}

@@ -16,8 +16,8 @@ from sparseigen.checks.graph_objects import check_graph
 from sparseigen.checks.graphs import Graph, as_path
 from sparseigen.config import require
 from sparseigen.errors import OptionError, ShapeError
-from sparseigen.graphs.files import read_file
 from sparseigen.graphs.model import IntegerGraph, build_graph
+from sparseigen.io.graph_files import read_file
 from sparseigen.report.page import Report, data_rows, render, rounded, setting_rows, version_rows
 from sparseigen.report.words import counted, listed, subgraph_sentence
 from sparseigen.results import DenseSubgraphResult, DensityCurve

@@ -12,38 +12,16 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.coercion import compressed
-from sparseigen.checks.memory import check_columns_fit, check_fits
 from sparseigen.errors import DtypeError, InputError, MissingDataError, NonFiniteError, OptionError, ShapeError
-from sparseigen.io.columns import damaged
-from sparseigen.io.hdf5 import child, open_hdf5
+from sparseigen.io.formats import BY_ENDING, damaged, ending_of, find_endings, find_reader
 from sparseigen.io.text import is_number, text_rows
 from sparseigen.io.writing import whole_file, write_whole
-from sparseigen.rows.files import OPENERS, open_rows
-from sparseigen.rows.source import CallerRows, RowSource, check_source_shape
-
-
-def by_columns_or_rows(path: Path, dataset: str | None) -> RowSource | None:
-    """The rows of a matrix stored by columns, turned in memory; None for every other file."""
-    if path.suffix.lower() not in (".h5ad", ".h5", ".hdf5"):
-        return None
-    place = dataset or "X"
-    with damaged(path.name, path.suffix.lower()), open_hdf5(path) as file:
-        node = child(file, place, path.name) if place in file else None
-        if node is None or node.attrs.get("encoding-type") != "csc_matrix":
-            return None
-        shape = check_source_shape(tuple(int(side) for side in node.attrs["shape"]), f"{path.name}:{place}")
-        check_columns_fit(shape[1], path.name)
-        parts = [child(node, part, path.name) for part in ("data", "indices", "indptr")]
-        check_fits(32 * int(parts[0].size) + 8 * sum(shape), path.name)
-        matrix = compressed("csc", (parts[0][:], parts[1][:], parts[2][:]), shape, f"{path.name}:{place}").tocsr()
-    step = max(1, (1 << 22) // shape[1])
-    return CallerRows(lambda: (matrix[i : i + step] for i in range(0, shape[0], step)), shape)
-
+from sparseigen.rows.files import open_rows
+from sparseigen.rows.hdf5 import turn_columns
 
 OnRows = Callable[[int, int | None], None]
 """(rows written, rows in all where known)."""
-TEXT = (".csv", ".tsv")
+TEXT = BY_ENDING[".csv"].endings
 BLOCK_ENTRIES = 1 << 20
 DTYPES = {None: None, "float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
@@ -96,7 +74,7 @@ def convert(
     """
     source, target = Path(source), Path(target)
     _check(source, target, dtype, overwrite)
-    if source.suffix.lower() in TEXT:
+    if ending_of(source) in TEXT:
         blocks, names, n_rows = _text_blocks(source)
         stored = np.dtype(np.float64)
     else:
@@ -112,7 +90,7 @@ def convert(
 
 
 def _as_lines(names: tuple[str, ...]) -> str:
-    """One name a line, in quotes where a name has a line end or a comma of its own."""
+    """One name per line, in quotes where a name has a line end or a comma of its own."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([name] for name in names)
     return text.getvalue()
@@ -125,9 +103,9 @@ def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> No
     if not (source.is_file() or source.is_dir()):  # a pipe would be waited for, and read only once
         message = f"{source} is not a file; store it as one first."
         raise InputError(message)
-    if source.suffix.lower() not in {*TEXT, *OPENERS}:
-        allowed = ", ".join(sorted({*TEXT, *OPENERS}))
-        message = f"{source.name} has the ending {source.suffix!r}, which is not known. Allowed: {allowed}."
+    if ending_of(source) not in TEXT and find_reader(ending_of(source), "rows") is None:
+        allowed = ", ".join(sorted({*TEXT, *find_endings("rows")}))
+        message = f"{source.name} has the ending {ending_of(source)!r}, which is not known. Allowed: {allowed}."
         raise InputError(message)
     if target.suffix.lower() != ".npy":
         message = f"the target {target.name} must end in .npy: that is the layout that streams fastest."
@@ -180,8 +158,7 @@ def _header(file: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
 def _source_blocks(
     source: Path, dataset: str | None
 ) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, int, np.dtype[Any]]:
-
-    rows = by_columns_or_rows(source, dataset) or open_rows(source, dataset)
+    rows = turn_columns(source, dataset) or open_rows(source, dataset)
     count = max(1, BLOCK_ENTRIES // rows.shape[1])
 
     def blocks() -> Iterator[NDArray[Any]]:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from sparseigen.checks.arrays import check_block
 from sparseigen.checks.graphs import LARGEST_EXACT_INTEGER, as_path, edge_columns
-from sparseigen.config import require
 from sparseigen.errors import (
     DtypeError,
     GraphFileError,
@@ -24,6 +23,7 @@ from sparseigen.errors import (
     ShapeError,
     SparseigenError,
 )
+from sparseigen.io.arrow import read_facts, read_whole
 
 
 @dataclass(frozen=True)
@@ -230,10 +230,8 @@ def load_partition(number: int, partition: EdgePartition, columns: Sequence[str]
 
 
 def _read_parquet(path: str, columns: Sequence[str] | None, where: str) -> list[NDArray[Any]]:
-    parquet = require("pyarrow.parquet", purpose="a parquet file")
-    names = parquet.read_schema(path).names
-    wanted = _wanted(names, columns, where)
-    table = parquet.read_table(path, columns=wanted)
+    wanted = _wanted(read_facts(Path(path))[0].names, columns, where)
+    table = read_whole(Path(path), wanted)
     return [table.column(name).to_numpy() for name in wanted]
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import InputError, OptionError
-from sparseigen.io.columns import damaged
+from sparseigen.io.formats import damaged
 from sparseigen.rows.source import RowSource, file_state
 
 BLOCKS_HELD = 3

@@ -15,15 +15,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.coercion import checked_sparse
-from sparseigen.errors import DtypeError, InputError, IntegerOverflowError, OptionError, ShapeError, TooFewSamplesError
-from sparseigen.io.columns import readable
+from sparseigen.checks.coercion import check_integers, checked_sparse
+from sparseigen.errors import DtypeError, InputError, OptionError, ShapeError, TooFewSamplesError
+from sparseigen.io.formats import readable
 
 Buffers = Callable[[int], NDArray[Any]]
 """Number of rows -> a free array of that many rows to read into (of the source's dtype, C order)."""
 
 CONVERT = "convert it once to the fast layout with: sparseigen convert"
-LARGEST_EXACT_INTEGER = 2**53
 SAMPLE_BYTES = 1 << 16
 """How much of a file's beginning, middle and end goes into its fingerprint."""
 
@@ -62,11 +61,7 @@ def float_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
 
 def as_floats(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
     """Numbers in a source's precision; integers that would be rounded are refused."""
-    if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
-        largest = max(abs(int(values.max())), abs(int(values.min())))
-        if largest > LARGEST_EXACT_INTEGER:
-            message = f"{what} holds the integer {largest}, beyond 2**53: it has no exact float64 value."
-            raise IntegerOverflowError(message)
+    check_integers(values, what)
     return values.astype(dtype, order="C", copy=False)
 
 

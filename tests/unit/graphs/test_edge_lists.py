@@ -11,8 +11,7 @@ import pytest
 import sparseigen as se
 from sparseigen import errors
 from sparseigen.errors import GraphFileError
-from sparseigen.graphs import files
-from sparseigen.io import text as edge_text
+from sparseigen.io import edge_lists, text
 
 
 def arcs(path: Path, **options: object) -> dict[tuple[object, object], float]:
@@ -84,14 +83,14 @@ def test_what_is_refused(case: str, tmp_path: Path) -> None:
 
 
 def test_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 50)
-    monkeypatch.setattr(files, "BLOCK", 60)
-    monkeypatch.setattr(edge_text, "LONGEST_EDGE_LINE", 50)
+    monkeypatch.setattr(edge_lists, "LONGEST_LINE", 50)
+    monkeypatch.setattr(text, "BLOCK", 60)
+    monkeypatch.setattr(edge_lists, "LONGEST_NAMED", 50)
     (tmp_path / "g.txt").write_text("0 1\n" + "1" * 200)
-    with pytest.raises(GraphFileError, match=r"block 0: a line of more than 50 bytes is no edge"):
+    with pytest.raises(GraphFileError, match=r"g.txt has a line of more than 50 characters; a row, an edge or"):
         se.read_graph(tmp_path / "g.txt")
     (tmp_path / "g.txt").write_text("u v\nv w\n" + "x" * 200)
-    with pytest.raises(GraphFileError, match=r"line 3 is longer than 50 characters; an edge has few"):
+    with pytest.raises(GraphFileError, match=r"a line of more than 50 characters \(line 3\); a row, an edge"):
         se.read_graph(tmp_path / "g.txt")
 
 

@@ -77,9 +77,9 @@ def test_snap_comments_say_the_direction(tmp_path):
 
 
 def test_progress_is_reported_and_memory_is_bounded(tmp_path, monkeypatch, rng):
-    from sparseigen.graphs import files
+    from sparseigen.io import text
 
-    monkeypatch.setattr(files, "BLOCK", 1 << 18)
+    monkeypatch.setattr(text, "BLOCK", 1 << 18)
     path = tmp_path / "big.txt"
     edges = rng.integers(0, 20_000, (200_000, 2))
     np.savetxt(path, edges, fmt="%d")
