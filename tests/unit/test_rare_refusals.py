@@ -17,7 +17,7 @@ from sparseigen.components.sequential import cardinality_grid, choose_cardinalit
 from sparseigen.operators import as_operator
 from sparseigen.rows.cluster import Cluster, _check_client
 from sparseigen.rows.files import as_row_source, check_checkpoint
-from sparseigen.rows.partitions import BlockFacts, RowPartition, check_alike
+from sparseigen.rows.partitions import BlockFacts, Partition, check_alike
 from sparseigen.solve.eigenvector import solve_exact, sparse_eigenvector_block
 
 MATRIX = se.datasets.load_pitprops().matrix
@@ -209,8 +209,8 @@ FACTS = BlockFacts(5, 3, "float64", False, None, "digest")
 )
 def test_partitions_that_are_not_alike(facts: BlockFacts, expected: BlockFacts, message: str) -> None:
     with pytest.raises(errors.PartitionError, match=f"partition 2.*{message}"):
-        check_alike(2, RowPartition("part"), facts, expected, "the first")
-    check_alike(2, RowPartition("part"), FACTS._replace(n_rows=9), FACTS._replace(n_rows=-1), "the first")
+        check_alike(2, Partition("part"), facts, expected, "the first")
+    check_alike(2, Partition("part"), FACTS._replace(n_rows=9), FACTS._replace(n_rows=-1), "the first")
 
 
 # ---- clusters ----

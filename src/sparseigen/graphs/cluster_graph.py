@@ -16,7 +16,7 @@ from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.operators.contract import computed_once
 from sparseigen.rows.cluster import Cluster
-from sparseigen.rows.partitions import EdgePartition, load_partition
+from sparseigen.rows.partitions import Partition, load_partition
 
 HOME_ARCS = 20_000_000
 """Entries of the symmetric graph that may come home unless the caller says otherwise: about 0.3 GB there."""
@@ -31,7 +31,7 @@ class ClusterGraph:
 
     def __init__(
         self,
-        partitions: list[EdgePartition],
+        partitions: list[Partition],
         cluster: Cluster,
         *,
         columns: Sequence[str] | None = None,

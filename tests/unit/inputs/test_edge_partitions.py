@@ -10,13 +10,13 @@ import pytest
 
 from sparseigen import errors
 from sparseigen.checks.graphs import vertex_labels
-from sparseigen.rows.partitions import EdgePartition, edge_partitions, is_partitioned, load_partition
+from sparseigen.rows.partitions import Partition, edge_partitions, is_partitioned, load_partition
 
 ENDS = np.array([[0, 1], [1, 2], [2, 0]])
 
 
 def loaded(given: Any, columns: Any = None) -> Any:
-    return load_partition(3, EdgePartition("part", loader=lambda: given), columns)
+    return load_partition(3, Partition("part", loader=lambda: given), columns)
 
 
 @pytest.mark.parametrize("weight", [None, np.array([1, 2, 3], dtype=np.int8), np.array([0.5, 0.0, 2.0])])
