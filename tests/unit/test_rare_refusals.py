@@ -11,8 +11,8 @@ import scipy.sparse as sp
 import sparseigen as se
 from sparseigen import errors
 from sparseigen.checks.arguments import check_candidates, check_rng
-from sparseigen.checks.coercion import checked_sparse
 from sparseigen.checks.frames import as_labels, as_positions, as_scores, fingerprint
+from sparseigen.checks.sparse import check_sparse
 from sparseigen.components.sequential import cardinality_grid, choose_cardinalities
 from sparseigen.operators import as_operator
 from sparseigen.rows.cluster import Cluster, _check_client
@@ -121,16 +121,16 @@ def test_sparse_matrices_that_contradict_themselves() -> None:
     matrix = sp.coo_array(np.eye(3))
     matrix.data = np.ones(2)
     with pytest.raises(errors.InputError, match=r"X has 2 values, 3 row and 3 column numbers|not a consistent coo"):
-        checked_sparse(matrix, "X")
+        check_sparse(matrix, "X")
     for offsets in ([0], [0, 1, 2]):
         diagonal = sp.dia_array(np.eye(3) + np.eye(3, k=1))
         diagonal.offsets = np.array(offsets, dtype=np.int32)
         with pytest.raises(errors.InputError, match="X is not a consistent dia matrix: its values and their"):
-            checked_sparse(diagonal, "X")
+            check_sparse(diagonal, "X")
     listed = sp.lil_array(np.eye(3))
     listed.rows[1] = [0, 1, 2]
     with pytest.raises(errors.InputError, match="X is not a consistent lil matrix: its values and their"):
-        checked_sparse(listed, "X")
+        check_sparse(listed, "X")
 
 
 # ---- reports ----

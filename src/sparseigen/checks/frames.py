@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.checks.arrays import _split_frame, is_sparse, row_blocks
+from sparseigen.checks.arrays import is_sparse, row_blocks
+from sparseigen.checks.coercion import split_frame
 from sparseigen.errors import DtypeError, NonFiniteError, OptionError, ShapeError
 
 COLUMNS_NAMED = 5
@@ -156,7 +157,7 @@ def fingerprint(data: Any) -> dict[str, str]:
     >>> fingerprint(np.eye(2))["sha256"] == fingerprint(np.asfortranarray(np.eye(2)))["sha256"]
     True
     """
-    values, _ = _split_frame(data)
+    values, _ = split_frame(data)
     digest = hashlib.sha256()
     if is_sparse(values):
         matrix = values.tocsr(copy=True)

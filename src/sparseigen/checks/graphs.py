@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import as_file_path
-from sparseigen.checks.coercion import LARGEST_EXACT_INTEGER, checked_sparse, plain_array, rounded_to
+from sparseigen.checks.coercion import LARGEST_EXACT_INTEGER, plain_array, rounded_to
+from sparseigen.checks.sparse import check_sparse
 from sparseigen.errors import (
     DtypeError,
     InputError,
@@ -97,10 +98,10 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         matrix = matrix.astype(np.float64)
     if matrix.format == "coo":
         check_coo(matrix, labels)
-    csr = checked_sparse(matrix, "the adjacency matrix").tocsr()
+    csr = check_sparse(matrix, "the adjacency matrix").tocsr()
     repeated = _most_repeated(matrix, csr)
     if repeated > 1 and csr.dtype == np.float32:
-        csr = checked_sparse(matrix.astype(np.float64), "the adjacency matrix").tocsr()
+        csr = check_sparse(matrix.astype(np.float64), "the adjacency matrix").tocsr()
     rounds = repeated > 1 and not sums_are_exact(matrix.tocoo().data)
     if csr.dtype.kind == "b":
         csr = sp.csr_array((csr.data.astype(np.int8), csr.indices, csr.indptr), shape=csr.shape)

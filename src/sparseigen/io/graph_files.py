@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.checks.coercion import from_saved
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.checks.graphs import Graph, as_path, graph_from_matrix
 from sparseigen.checks.memory import check_fits
+from sparseigen.checks.sparse import build_saved
 from sparseigen.config import require
 from sparseigen.errors import GraphFileError, one_of
 from sparseigen.io import formats
@@ -66,7 +66,7 @@ def read_npz(path: Path, on_progress: OnProgress | None) -> Graph:
     if not {"format", "shape"} <= set(arrays):
         message = f"{path}: holds {sorted(arrays)}; needed: src and dst, or a matrix saved by scipy.sparse.save_npz."
         raise GraphFileError(message)
-    return graph_from_matrix(from_saved(arrays, path.name))
+    return graph_from_matrix(build_saved(arrays, path.name))
 
 
 def _from_arrays(name: str, arrays: dict[str, NDArray[Any]]) -> Graph:

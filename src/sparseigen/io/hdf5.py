@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.coercion import check_sides, compressed
 from sparseigen.checks.memory import check_columns_fit, check_fits
+from sparseigen.checks.sparse import build_compressed, check_sides
 from sparseigen.config import require
 from sparseigen.errors import InputError, ShapeError
 from sparseigen.io.hdf5_probe import find_trouble
@@ -86,7 +86,7 @@ def read_matrix(matrix: Any, file: str, what: str) -> Any:
     check_columns_fit(shape[1], file)
     parts = [find_node(matrix, part, file) for part in ("data", "indices", "indptr")]
     check_fits(sum(int(part.size) * 8 for part in parts), file)
-    return compressed(form, (parts[0][()], parts[1][()], parts[2][()]), shape, what)
+    return build_compressed(form, (parts[0][()], parts[1][()], parts[2][()]), shape, what)
 
 
 def read_names(tree: Any, axis: str, file: str) -> tuple[str, ...] | None:

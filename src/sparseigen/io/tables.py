@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.checks.arrays import is_sparse
-from sparseigen.checks.coercion import check_integers, checked_sparse, from_saved
+from sparseigen.checks.coercion import check_integers, check_names
 from sparseigen.checks.memory import WORK_VECTORS, available_bytes, check_columns_fit
+from sparseigen.checks.sparse import build_saved, check_sparse
 from sparseigen.config import require
 from sparseigen.errors import InputError, MissingDataError, NonFiniteError, OptionError, ShapeError, one_of
 from sparseigen.io.arrow import read_whole
-from sparseigen.io.columns import Columns, Table, TableOptions, check_names
+from sparseigen.io.columns import Columns, Table, TableOptions
 from sparseigen.io.formats import damaged, ending_of, find_endings, find_reader
 from sparseigen.io.hdf5 import as_words, find_node, open_hdf5, read_matrix, read_names
 from sparseigen.io.matrix_market import read_matrix as read_market
@@ -43,7 +44,7 @@ def read_npz(path: Path, options: TableOptions) -> Table:
     """A matrix saved by scipy.sparse.save_npz, or one 2-dimensional array of NumPy's archive."""
     arrays = read_archive(path)
     if "format" in arrays and "shape" in arrays:
-        return Table(from_saved(arrays, path.name).tocsr())
+        return Table(build_saved(arrays, path.name).tocsr())
     return _from_arrays(path.name, arrays, options)
 
 
@@ -82,7 +83,7 @@ def _fits(array: NDArray[Any] | None, length: int) -> bool:
 def read_mtx(path: Path, options: TableOptions) -> Table:
     """A Matrix Market file, coordinate (sparse) or array (dense)."""
     values = read_market(path, column_bytes=8 * WORK_VECTORS)
-    return Table(checked_sparse(values, path.name).tocsr() if is_sparse(values) else values)
+    return Table(check_sparse(values, path.name).tocsr() if is_sparse(values) else values)
 
 
 def read_parquet(path: Path, options: TableOptions) -> Table:

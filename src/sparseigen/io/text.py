@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from sparseigen.checks.coercion import LARGEST_EXACT_INTEGER, say_beyond_exact
 from sparseigen.checks.memory import available_bytes, check_columns_fit, check_fits
-from sparseigen.errors import InputError, IntegerOverflowError, MissingDataError, OptionError, ShapeError
-from sparseigen.io.columns import Columns, Table, TableOptions
+from sparseigen.errors import InputError, IntegerOverflowError, MissingDataError, ShapeError
+from sparseigen.io.columns import Columns, Table, TableOptions, find_column
 from sparseigen.io.formats import damaged, ending_of, open_bytes
 
 GAPS = {"", "na", "n/a", "nan", "null", "none", "."}
@@ -159,9 +159,9 @@ class _Reading:
         cells = row if len(self.numeric) == self.width else [row[j] for j in self.numeric]
         try:
             numbers = np.array(cells, dtype=np.float64)
-            self.numbers.append(numbers if "_" not in "".join(cells) else self._one_by_one(line, cells))
+            self.numbers.append(numbers if "_" not in "".join(cells) else self._parse_cells(line, cells))
         except ValueError:
-            self.numbers.append(self._one_by_one(line, cells))
+            self.numbers.append(self._parse_cells(line, cells))
         if 8 * len(self.numeric) * len(self.numbers) > self.limit:
             check_fits(8 * len(self.numeric) * len(self.numbers), f"{self.path.name}, read up to line {line},")
 
@@ -173,7 +173,7 @@ class _Reading:
             message = f"{self.path.name}, line 2: {len(row)} cells where the first line has {len(header)}."
             raise ShapeError(message)
         self.width = len(row)
-        self.kept = {column: [] for column in {0, *self._asked_for()}}
+        self.kept = {column: [] for column in {0, *self._find_asked_for()}}
         self.numeric = []
         for column, cell in enumerate(row):
             if is_number(cell) or _is_gap(cell):
@@ -181,19 +181,21 @@ class _Reading:
             else:
                 self.text[column] = (f"line {1 if header is None else 2}, ", cell)
 
-    def _asked_for(self) -> list[int]:
+    def _find_asked_for(self) -> list[int]:
         """Columns named as row names or labels."""
-        wanted = [name for name in (self.options.index, self.options.label) if name not in ("auto", "none", None)]
-        header = self.header or [str(j + 1) for j in range(self.width)]
-        for name in wanted:
-            if name not in header:
-                message = (
-                    f"{name!r} is not a column of {self.path.name}; it has {', '.join(map(repr, header[:5]))}, ..."
-                )
-                raise OptionError(message)
-        return [header.index(str(name)) for name in wanted]
+        asked = (("index", self.options.index), ("label", self.options.label))
+        return [
+            find_column(self.path.name, self.names, self.width, name, option)
+            for option, name in asked
+            if name not in ("auto", "none", None)
+        ]
 
-    def _one_by_one(self, line: int, cells: Row) -> NDArray[np.float64]:
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The header, in single spaces."""
+        return None if self.header is None else tuple(" ".join(cell.split()) for cell in self.header)
+
+    def _parse_cells(self, line: int, cells: Row) -> NDArray[np.float64]:
         numbers = np.full(len(cells), np.nan)
         for i, cell in enumerate(cells):
             if is_number(cell):
@@ -210,11 +212,8 @@ class _Reading:
         values = np.empty((len(self.numbers), len(self.numeric)))
         for i, row in enumerate(self.numbers):
             values[i] = row
-        names = None
-        if self.header is not None:
-            names = tuple(" ".join(cell.split()) for cell in self.header)
         text = dict(sorted(self.text.items()))
-        return Columns(self.path.name, names, self.width, self.numeric, values, text, self.kept)
+        return Columns(self.path.name, self.names, self.width, self.numeric, values, text, self.kept)
 
 
 def _check_exact(path: Path, columns: Columns, options: TableOptions) -> None:

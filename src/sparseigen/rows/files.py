@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import as_file_path
+from sparseigen.checks.arrays import check_data_shape
+from sparseigen.checks.coercion import check_names, float_dtype
 from sparseigen.checks.memory import check_columns_fit, check_fits
 from sparseigen.config import require
 from sparseigen.errors import (
@@ -25,7 +27,7 @@ from sparseigen.errors import (
     one_of,
 )
 from sparseigen.io.arrow import read_batches, read_facts
-from sparseigen.io.columns import Table, check_names
+from sparseigen.io.columns import Table
 from sparseigen.io.formats import BY_ENDING, damaged, ending_of, find_endings, find_reader, readable
 from sparseigen.io.npy import map_array, read_file_header
 from sparseigen.rows.source import (
@@ -36,9 +38,7 @@ from sparseigen.rows.source import (
     PlainRows,
     RowSource,
     as_floats,
-    check_source_shape,
     file_fingerprint,
-    float_dtype,
     iter_once,
     sampled_hash,
 )
@@ -69,7 +69,7 @@ def open_rows(path: Path, dataset: str | None) -> RowSource:
 def open_npy(path: Path, dataset: str | None) -> RowSource:
     """The rows of a NumPy file."""
     header = read_file_header(path)
-    shape = check_source_shape(header.shape, path.name)
+    shape = check_data_shape(header.shape, path.name)
     check_columns_fit(shape[1], path.name)
     if header.order == "C" or 1 in shape:
         return PlainRows(path, header.start, shape, header.dtype, path.name)
@@ -87,7 +87,7 @@ class ZarrRows:
     def __init__(self, array: Any, label: str) -> None:
         self.array, self.label = array, label
         _check_codecs(array, label)
-        self.shape = check_source_shape(tuple(array.shape), label)
+        self.shape = check_data_shape(tuple(array.shape), label)
         self.dtype = float_dtype(np.dtype(array.dtype), label)
         check_columns_fit(self.shape[1], label)
         check_fits(int(array.chunks[0]) * int(array.chunks[1]) * int(array.dtype.itemsize), f"{label}: one chunk")
@@ -183,7 +183,7 @@ class ArrowRows:
                 message = f"{path.name}, column {field.name!r}, holds {element}; it must hold real numbers. Drop it."
                 raise DtypeError(message)
         self.list_size = width
-        self.shape = check_source_shape((n_rows, width or len(schema)), path.name)
+        self.shape = check_data_shape((n_rows, width or len(schema)), path.name)
         check_columns_fit(self.shape[1], path.name)
         small = all(pyarrow.types.is_float32(e) or pyarrow.types.is_float16(e) for e in elements)
         self.dtype = np.dtype(np.float32 if small else np.float64)

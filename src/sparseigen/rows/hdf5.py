@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.arrays import check_data_shape
+from sparseigen.checks.coercion import float_dtype
 from sparseigen.checks.memory import check_columns_fit, check_fits
 from sparseigen.config import require
 from sparseigen.errors import InputError, OptionError, one_of
@@ -20,9 +22,7 @@ from sparseigen.rows.source import (
     CallerRows,
     RowSource,
     as_floats,
-    check_source_shape,
     file_fingerprint,
-    float_dtype,
 )
 
 
@@ -36,7 +36,7 @@ class Hdf5Rows:
         self.label = f"{path.name}:{place}"
         with open_hdf5(path) as file:
             data = find_node(file, place, path.name)
-            self.shape = check_source_shape(data.shape, self.label)
+            self.shape = check_data_shape(data.shape, self.label)
             check_columns_fit(self.shape[1], self.label)
             self.dtype = float_dtype(data.dtype, self.label)
             chunks = data.chunks
@@ -71,7 +71,7 @@ class CsrRows:
         self.path, self.place, self.names = path, place, names
         self.advice: str | None = None
         self.label = f"{path.name}:{place}"
-        self.shape = check_source_shape(shape, self.label)
+        self.shape = check_data_shape(shape, self.label)
         check_columns_fit(self.shape[1], self.label)
         with open_hdf5(path) as file:
             values, columns, pointers = self._parts(file)
@@ -189,7 +189,7 @@ def turn_columns(path: Path, dataset: str | None) -> RowSource | None:
         node = find_node(file, place, path.name) if place in file else None
         if node is None or node.attrs.get("encoding-type") != "csc_matrix":
             return None
-        shape = check_source_shape(tuple(int(side) for side in node.attrs["shape"]), f"{path.name}:{place}")
+        shape = check_data_shape(tuple(int(side) for side in node.attrs["shape"]), f"{path.name}:{place}")
         matrix = read_matrix(node, path.name, f"{path.name}:{place}").tocsr()
     step = max(1, (1 << 22) // shape[1])
     return CallerRows(lambda: (matrix[i : i + step] for i in range(0, shape[0], step)), shape)

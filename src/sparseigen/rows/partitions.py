@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.arrays import check_block
+from sparseigen.checks.arrays import check_block, check_two_sides
 from sparseigen.checks.graphs import as_path, check_vertex_numbers, check_weights, edge_columns
-from sparseigen.errors import DtypeError, GraphFileError, OptionError, PartitionError, ShapeError, SparseigenError
+from sparseigen.errors import DtypeError, GraphFileError, OptionError, PartitionError, SparseigenError
 from sparseigen.io.arrow import read_facts, read_whole
 
 
@@ -52,9 +52,7 @@ def is_row_partitions(data: Any) -> bool:
 def row_partitions(data: Any) -> list[Partition]:
     """The partitions in the order of their rows."""
     if hasattr(data, "chunks") and hasattr(data, "rechunk"):
-        if data.ndim != 2:
-            message = f"X has {data.ndim} dimensions; it must be a table of samples x variables (2 dimensions)."
-            raise ShapeError(message)
+        check_two_sides(data.shape, "X")
         if len(data.chunks[1]) > 1:  # products need whole rows
             data = data.rechunk({1: -1})
         data = np.ravel(data.to_delayed()).tolist()

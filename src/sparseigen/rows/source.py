@@ -15,8 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.coercion import check_integers, checked_sparse
-from sparseigen.errors import DtypeError, InputError, OptionError, ShapeError, TooFewSamplesError
+from sparseigen.checks.arrays import check_data_shape
+from sparseigen.checks.coercion import check_integers, float_dtype
+from sparseigen.checks.sparse import check_sparse
+from sparseigen.errors import InputError, OptionError, ShapeError
 from sparseigen.io.formats import readable
 
 Buffers = Callable[[int], NDArray[Any]]
@@ -51,32 +53,10 @@ class RowSource(Protocol):
         """What tells these data from others: equal for equal data, cheap to find."""
 
 
-def float_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
-    """The precision blocks of such numbers are read in: float32 for float32 and half precision, else float64."""
-    if dtype.kind not in "fiub":
-        message = f"{what} holds {dtype}; it must hold real numbers. Convert it first."
-        raise DtypeError(message)
-    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize <= 4 else np.dtype(np.float64)
-
-
 def as_floats(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
     """Numbers in a source's precision; integers that would be rounded are refused."""
     check_integers(values, what)
     return values.astype(dtype, order="C", copy=False)
-
-
-def check_source_shape(shape: tuple[int, ...], what: str) -> tuple[int, int]:
-    """A table with at least two rows and one column."""
-    if len(shape) != 2:
-        message = f"{what} has {len(shape)} dimensions; it must be a table of samples x variables (2 dimensions)."
-        raise ShapeError(message)
-    if shape[1] == 0 or shape[0] == 0:
-        message = f"{what} is empty (shape {tuple(shape)}); it needs at least one row and one column."
-        raise ShapeError(message)
-    if shape[0] < 2:
-        message = f"{what} has {shape[0]} sample; a covariance needs at least 2."
-        raise TooFewSamplesError(message)
-    return int(shape[0]), int(shape[1])
 
 
 def file_fingerprint(path: Path) -> str:
@@ -116,7 +96,7 @@ class PlainRows:
 
     def __init__(self, path: Path, offset: int, shape: tuple[int, ...], stored: np.dtype[Any], label: str) -> None:
         self.path, self.offset, self.label = path, offset, label
-        self.shape = check_source_shape(shape, label)
+        self.shape = check_data_shape(shape, label)
         self.stored, self.dtype = stored, float_dtype(stored, label)
         expected = offset + self.shape[0] * self.shape[1] * stored.itemsize
         found = path.stat().st_size
@@ -168,7 +148,7 @@ class ArrayRows:
 
     def __init__(self, values: Any, label: str) -> None:
         self.values, self.label = values, label
-        self.shape = check_source_shape(values.shape, label)
+        self.shape = check_data_shape(values.shape, label)
         self.dtype = float_dtype(values.dtype, label)
         by_column = values.flags.f_contiguous and not values.flags.c_contiguous
         self.advice = (
@@ -212,7 +192,7 @@ class CallerRows:
         if shape is None:
             message = f"{self.label} needs shape=(n_samples, n_features), so that blocks can be checked."
             raise OptionError(message)
-        self.shape = check_source_shape(tuple(int(side) for side in shape), self.label)
+        self.shape = check_data_shape(tuple(int(side) for side in shape), self.label)
         self.make = blocks if callable(blocks) else (lambda: blocks)
         first = next(iter(self._fresh()), None)
         if first is None:
@@ -260,7 +240,7 @@ def iter_once(value: Any) -> bool:
 
 def _as_block(given: Any, size: int, number: int, label: str) -> Any:
     if hasattr(given, "tocsr"):
-        block = checked_sparse(given, f"{label}: block {number}").tocsr()
+        block = check_sparse(given, f"{label}: block {number}").tocsr()
         if not block.has_canonical_format:
             block = block.copy()  # what the caller gave is not ours to write
             block.sum_duplicates()

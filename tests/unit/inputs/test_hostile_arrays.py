@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen import errors, kernels
-from sparseigen.checks.coercion import checked_sparse
+from sparseigen.checks.sparse import check_sparse
 
 SHAPE = (8, 8)
 
@@ -98,7 +98,7 @@ def test_a_matrix_without_entries(form: str) -> None:
 
 def test_one_dimension_is_refused() -> None:
     with pytest.raises(errors.ShapeError, match="2 dimensions"):
-        checked_sparse(sp.coo_array(np.ones(3)), "X")
+        check_sparse(sp.coo_array(np.ones(3)), "X")
 
 
 @pytest.mark.skipif(kernels.active.NAME == "numpy", reason="there is no extension")
