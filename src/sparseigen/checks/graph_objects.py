@@ -74,18 +74,18 @@ def _from_networkx(graph: Any) -> Graph:
     position = {node: i for i, node in enumerate(labels)}
     edges = list(graph.edges(data="weight", default=1))
     ends = np.array([(position[u], position[v]) for u, v, _ in edges], dtype=np.int32)
-    checked = _from_ends(ends, _edge_weights(edges), len(labels), labels, directed)
+    checked = _from_ends(ends, _read_weights(edges), len(labels), labels, directed)
     if graph.is_multigraph():
         checked.notes["duplicate_edges"] = "parallel edges summed"
     return checked
 
 
-def _edge_weights(edges: list[tuple[Any, Any, Any]]) -> NDArray[Any]:
+def _read_weights(edges: list[tuple[Any, Any, Any]]) -> NDArray[Any]:
     """The weights of the edges (u, v, weight), every one of them a number that is kept as it is."""
     weights = [weight for _, _, weight in edges]
     kinds = set(map(type, weights))
     if not kinds <= {int, float}:
-        weights = [_edge_weight(*edge) for edge in edges]
+        weights = [_read_weight(*edge) for edge in edges]
         kinds = set(map(type, weights))
     if kinds != {int}:
         weights = [_as_float(*edge[:2], weight) for edge, weight in zip(edges, weights, strict=True)]
@@ -97,7 +97,7 @@ def _edge_weights(edges: list[tuple[Any, Any, Any]]) -> NDArray[Any]:
     return np.array(weights, dtype=np.int64)
 
 
-def _edge_weight(u: Any, v: Any, weight: Any) -> Any:
+def _read_weight(u: Any, v: Any, weight: Any) -> Any:
     if weight is None:
         return float("nan")  # refused with the other gaps
     if isinstance(weight, np.bool_):
@@ -127,8 +127,8 @@ def _as_float(u: Any, v: Any, weight: Any) -> float:
 def _from_ends(ends: NDArray[Any], weights: NDArray[Any], size: int, labels: list[Any] | None, directed: bool) -> Graph:
     """A graph from the numbers of the ends; an undirected edge that is no loop has two entries."""
     if not directed:
-        other = ends[:, 0] != ends[:, 1]
-        ends, weights = np.vstack([ends, ends[other][:, ::-1]]), np.concatenate([weights, weights[other]])
+        plain = ends[:, 0] != ends[:, 1]
+        ends, weights = np.vstack([ends, ends[plain][:, ::-1]]), np.concatenate([weights, weights[plain]])
     matrix = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(size, size))
     check_coo(matrix, labels)
     return graph_from_matrix(matrix, labels=labels, directed=directed)
@@ -157,10 +157,10 @@ def _from_frame(frame: Any) -> Graph:
         message = f"the edge frame has {names.count(repeated[0])} columns {repeated[0]!r}; rename the columns."
         raise DuplicateNamesError(message)
     _check_no_adjacency_frame(frame, names)
-    return graph_from_edges(*(_column(frame, names.index(name), name) for name in wanted))
+    return graph_from_edges(*(_read_column(frame, names.index(name), name) for name in wanted))
 
 
-def _column(frame: Any, place: int, name: str) -> NDArray[Any]:
+def _read_column(frame: Any, place: int, name: str) -> NDArray[Any]:
     column = frame[frame.columns[place]]
     if str(column.dtype) in ("Int128", "UInt128"):
         message = f"the column {name!r} holds integers of 128 bits; number the vertices first."

@@ -99,7 +99,7 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
     if matrix.format == "coo":
         check_coo(matrix, labels)
     csr = check_sparse(matrix, "the adjacency matrix").tocsr()
-    repeated = _most_repeated(matrix, csr)
+    repeated = _count_repeated(matrix, csr)
     if repeated > 1 and csr.dtype == np.float32:
         csr = check_sparse(matrix.astype(np.float64), "the adjacency matrix").tocsr()
     rounds = repeated > 1 and not sums_are_exact(matrix.tocoo().data)
@@ -122,7 +122,7 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
     return Graph(csr, labels, directed, notes, repeated if rounds else 1)
 
 
-def _most_repeated(matrix: Any, csr: Any) -> int:
+def _count_repeated(matrix: Any, csr: Any) -> int:
     """How many real weights are summed into one entry, at most; whole numbers are summed without rounding."""
     if csr.dtype.kind != "f" or (csr.nnz == matrix.nnz and csr.has_canonical_format):
         return 1
@@ -155,7 +155,7 @@ def graph_from_edges(
     for name, column in (("source", source), ("target", target)):
         check_vertex_numbers(column, f"the {name} column")
     ends = [column.astype(np.int64) if column.dtype.kind in "fu" else column for column in (source, target)]
-    labels, numbers = _labels(*ends)
+    labels, numbers = _number_labels(*ends)
     weights = np.ones(len(source), dtype=np.int32) if weight is None else plain_weights(weight)
     size = int(max(part.max() for part in numbers)) + 1 if labels is None else len(labels)
     matrix = sp.coo_array((weights, numbers), shape=(size, size))
@@ -212,7 +212,7 @@ def _check_names(column: NDArray[Any], where: str) -> None:
             raise DtypeError(message)
 
 
-def _labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[Any]]]:
+def _number_labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[Any]]]:
     """Labels (None for 0 .. n-1) and the ends as numbers."""
     if source.dtype.kind == "i" and target.dtype.kind == "i":
         low, high = int(min(source.min(), target.min())), int(max(source.max(), target.max()))

@@ -73,15 +73,15 @@ def convert(
     array([4., 5., 6.])
     """
     source, target = Path(source), Path(target)
-    _check(source, target, dtype, overwrite)
+    _check_request(source, target, dtype, overwrite)
     if ending_of(source) in TEXT:
-        blocks, names, n_rows = _text_blocks(source)
+        blocks, names, n_rows = _read_text_blocks(source)
         stored = np.dtype(np.float64)
     else:
-        blocks, names, n_rows, stored = _source_blocks(source, dataset)
+        blocks, names, n_rows, stored = _read_source_blocks(source, dataset)
     listed = target.with_name(target.name + ".names.txt")
     with whole_file(target) as file:
-        shape = _write(file, source.name, blocks, DTYPES[dtype] or stored, n_rows, on_rows)
+        shape = _write_rows(file, source.name, blocks, DTYPES[dtype] or stored, n_rows, on_rows)
         # Names of other numbers would be wrong names: those of a target that is replaced go before it does.
         listed.unlink(missing_ok=True)
     if names is not None:
@@ -96,7 +96,7 @@ def _as_lines(names: tuple[str, ...]) -> str:
     return text.getvalue()
 
 
-def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> None:
+def _check_request(source: Path, target: Path, dtype: str | None, overwrite: bool) -> None:
     if not source.exists():
         message = f"{source} does not exist; check the path."
         raise MissingDataError(message)
@@ -118,7 +118,7 @@ def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> No
         raise OptionError(message)
 
 
-def _write(
+def _write_rows(
     file: BinaryIO,
     source: str,
     blocks: Iterator[NDArray[Any]],
@@ -131,7 +131,7 @@ def _write(
     for block in blocks:
         if not done:
             width = block.shape[1]
-            _header(file, (0, width), dtype)
+            _write_header(file, (0, width), dtype)
         with np.errstate(over="ignore"):  # too large for float32: refused below, not warned about
             numbers = np.ascontiguousarray(block, dtype=dtype)
         if dtype.itemsize < block.dtype.itemsize and not np.isfinite(numbers[np.isfinite(block)]).all():
@@ -145,17 +145,17 @@ def _write(
         message = f"{source} holds a header and no rows; it must hold at least one row of numbers."
         raise ShapeError(message)
     file.seek(0)
-    _header(file, (done, width), dtype)
+    _write_header(file, (done, width), dtype)
     return done, width
 
 
-def _header(file: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+def _write_header(file: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
     """NumPy's header keeps room for a first axis of any length."""
     facts = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, facts)
 
 
-def _source_blocks(
+def _read_source_blocks(
     source: Path, dataset: str | None
 ) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, int, np.dtype[Any]]:
     rows = turn_columns(source, dataset) or open_rows(source, dataset)
@@ -168,7 +168,7 @@ def _source_blocks(
     return blocks(), rows.names, rows.shape[0], rows.dtype
 
 
-def _text_blocks(source: Path) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, None]:
+def _read_text_blocks(source: Path) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, None]:
     """Blocks of a text table; a first line that is not all numbers is a header, a first column of text holds labels."""
     with damaged(source.name, "a text table"):
         (_, first), (_, second) = (*islice(text_rows(source), 2), (0, None), (0, None))[:2]
@@ -192,15 +192,17 @@ def _text_blocks(source: Path) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] 
                     raise ShapeError(message)
                 cells.append(row[1:] if labelled else row)
                 if len(cells) == step:
-                    yield _numbers(cells, source.name, line, names)
+                    yield _parse_rows(cells, source.name, line, names)
                     cells = []
             if cells:
-                yield _numbers(cells, source.name, line, names)
+                yield _parse_rows(cells, source.name, line, names)
 
     return blocks(), names, None
 
 
-def _numbers(cells: list[list[str]], name: str, last_line: int, names: tuple[str, ...] | None) -> NDArray[np.float64]:
+def _parse_rows(
+    cells: list[list[str]], name: str, last_line: int, names: tuple[str, ...] | None
+) -> NDArray[np.float64]:
     try:
         if not any("_" in "".join(row) for row in cells):
             return np.array(cells, dtype=np.float64)

@@ -114,7 +114,7 @@ def _check_codecs(array: Any, label: str) -> None:
     """Refuse chunks packed in a way that is not plainly a compression: one way is to unpickle them."""
     facts = array.metadata if hasattr(array, "metadata") else array
     used = [*(getattr(facts, "filters", None) or ()), *(getattr(facts, "codecs", None) or ())]
-    used += [one for one in (getattr(facts, "compressor", None),) if one is not None]
+    used += [] if getattr(facts, "compressor", None) is None else [facts.compressor]
     used += [inner for codec in used for inner in getattr(codec, "codecs", ())]
     for codec in used:
         name = getattr(codec, "codec_id", None) or codec.to_dict().get("name", type(codec).__name__)

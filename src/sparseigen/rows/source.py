@@ -176,7 +176,7 @@ class ArrayRows:
 
 
 class CallerRows:
-    """Blocks from a function of the caller's (called once a pass), or from a list or tuple of arrays."""
+    """Blocks from a function of the caller's (called once per pass), or from a list or tuple of arrays."""
 
     advice: str | None = None
     names: tuple[str, ...] | None = None
@@ -194,7 +194,7 @@ class CallerRows:
             raise OptionError(message)
         self.shape = check_data_shape(tuple(int(side) for side in shape), self.label)
         self.make = blocks if callable(blocks) else (lambda: blocks)
-        first = next(iter(self._fresh()), None)
+        first = next(iter(self._make_blocks()), None)
         if first is None:
             message = f"{self.label} gave no block."
             raise ShapeError(message)
@@ -203,7 +203,7 @@ class CallerRows:
         self.dtype = float_dtype(np.dtype(first.dtype), self.label)
         self._first = hashlib.sha256(_bytes_of(first)).hexdigest()
 
-    def _fresh(self) -> Iterable[Any]:
+    def _make_blocks(self) -> Iterable[Any]:
         made = self.make()
         if not hasattr(made, "__iter__"):
             message = f"{self.label} must give an iterable of arrays, got {type(made).__name__}."
@@ -214,8 +214,8 @@ class CallerRows:
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[Any]:
         """The caller's blocks as they come, checked; rows before ``start`` are passed over."""
         seen = 0
-        for number, given in enumerate(self._fresh()):
-            block = _as_block(given, self.shape[1], number, self.label)
+        for number, part in enumerate(self._make_blocks()):
+            block = _as_block(part, self.shape[1], number, self.label)
             if hasattr(block, "indptr") != self.sparse:
                 message = f"{self.label}: block {number} is not of the same kind (dense or sparse) as the first."
                 raise InputError(message)
@@ -238,14 +238,14 @@ def iter_once(value: Any) -> bool:
     return hasattr(value, "__next__")
 
 
-def _as_block(given: Any, size: int, number: int, label: str) -> Any:
-    if hasattr(given, "tocsr"):
-        block = check_sparse(given, f"{label}: block {number}").tocsr()
+def _as_block(part: Any, size: int, number: int, label: str) -> Any:
+    if hasattr(part, "tocsr"):
+        block = check_sparse(part, f"{label}: block {number}").tocsr()
         if not block.has_canonical_format:
             block = block.copy()  # what the caller gave is not ours to write
             block.sum_duplicates()
     else:
-        block = np.ascontiguousarray(given)
+        block = np.ascontiguousarray(part)
     if block.ndim != 2 or block.shape[1] != size or block.shape[0] == 0:
         message = f"{label}: block {number} has shape {block.shape}; it must be (some rows, {size})."
         raise ShapeError(message)
