@@ -137,7 +137,7 @@ def test_sparse_matrices_that_contradict_themselves() -> None:
 
 
 def test_labels_scores_and_positions() -> None:
-    with pytest.raises(errors.ShapeError, match="labels has 2 entries for 3 samples; give one a sample"):
+    with pytest.raises(errors.ShapeError, match="labels has 2 entries for 3 samples; give one per sample"):
         as_labels(["a", "b"], 3)
     with pytest.raises(errors.ShapeError, match=r"scores has shape \(0, 1\); it must be \(n_samples, n_components\)"):
         as_scores([])
