@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.unit.checks.test_arrays import BAD_DATA, BAD_MATRICES, GOOD
 from tests.unit.cli.running import check_refused, run
-from tests.unit.test_bad_input import BAD_DATA, BAD_MATRICES, GOOD
 
 NOT_FILES = {"a path", "a function"}
 """Rows of the table that have no file: a path is what the command line takes."""

@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-from tests.unit.inputs.test_row_sources import NAMES, N, P, _arrow, _h5, _parquet, _zarr, write_h5ad
 
 from sparseigen import errors
 from sparseigen.rows import convert as module
 from sparseigen.rows.convert import convert
+from tests.unit.rows.sources import NAMES, N, P, _arrow, _h5, _parquet, _zarr, write_h5ad
 
 
 @pytest.fixture

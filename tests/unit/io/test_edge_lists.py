@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen import errors
 from sparseigen.errors import GraphFileError
 from sparseigen.io import edge_lists, text
 
@@ -108,76 +108,29 @@ def test_comments_between_names(tmp_path: Path) -> None:
     assert arcs(tmp_path / "g.txt") == {("u", "v"): 1.0, ("v", "w"): 1.0}
 
 
-# ---- other formats ----
-
-BAD_ARCHIVES = {
-    "other arrays": ({"x": np.ones(3)}, r"holds \['x'\]; needed: src and dst, or a matrix saved by scipy"),
-    "floats": ({"src": np.ones(2), "dst": np.ones(2)}, "src, dst and num_nodes must be whole numbers"),
-    "two sizes": (
-        {"src": np.array([0]), "dst": np.array([1]), "num_nodes": np.array([2, 3])},
-        "num_nodes a single one",
-    ),
-    "lengths": ({"src": np.array([0, 1]), "dst": np.array([1])}, r"have the shapes \(2,\), \(1,\), \(2,\). They must"),
-    "nothing": ({"src": np.zeros(0, int), "dst": np.zeros(0, int)}, "equally long and not empty"),
-    "negative": ({"src": np.array([-1]), "dst": np.array([1])}, r"must lie in 0\.\.num_nodes-1"),
-    "outside": (
-        {"src": np.array([0]), "dst": np.array([5]), "num_nodes": np.array(5)},
-        r"must lie in 0\.\.num_nodes-1 \(num_nodes=5",
-    ),
-}
+def test_snap_comments_say_the_direction(tmp_path):
+    path = tmp_path / "g.txt"
+    path.write_text("# Undirected graph: x\n0 1\n1 0\n1 2\n")
+    assert se.read_graph(path).directed is False
+    assert se.densest_k_subgraph(path, 3).weight == 4.0
+    path.write_text("# Directed graph: x\n0 1\n1 2\n")
+    assert se.read_graph(path).directed is True
+    assert se.densest_k_subgraph(path, 3).weight == 2.0
 
 
-@pytest.mark.parametrize("case", BAD_ARCHIVES)
-def test_bad_archives(case: str, tmp_path: Path) -> None:
-    arrays, message = BAD_ARCHIVES[case]
-    np.savez(tmp_path / "g.npz", **arrays)
-    with pytest.raises(GraphFileError, match=f"g.npz.*{message}"):
-        se.read_graph(tmp_path / "g.npz")
+def test_progress_is_reported_and_memory_is_bounded(tmp_path, monkeypatch, rng):
+    from sparseigen.io import text
 
-
-BAD_PROPERTIES = {
-    "version": ("nodes=3\narcs=4\nversion=1\n", "version=1 is not supported. Allowed: '0'"),
-    "zeta": ("nodes=3\narcs=4\nzetak=0\n", "zetak=0 is missing or not a number in range"),
-    "window": ("nodes=3\narcs=4\nwindowsize=-1\n", "windowsize=-1 is missing or not a number in range"),
-    "words": ("nodes=three\narcs=4\n", "is missing or not a number in range; nodes and arcs are needed"),
-    "nothing": ("nodes=0\narcs=0\n", "the properties say 0 nodes and 0 arcs. Download the file again"),
-    "too many": ("nodes=900\narcs=4\n", "say 900 nodes and 4 arcs, which 2 bytes cannot hold"),
-    "too many arcs": ("nodes=3\narcs=10\n", "say 3 nodes and 10 arcs, which 2 bytes cannot hold"),
-    "damage": ("nodes=9\narcs=9\n", "damaged between nodes 0 and 9: .*. Download the file again"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_PROPERTIES)
-def test_bad_properties_of_a_web_graph(case: str, tmp_path: Path) -> None:
-    text, message = BAD_PROPERTIES[case]
-    (tmp_path / "g.graph").write_bytes(b"\0\0")
-    (tmp_path / "g.properties").write_text(text)
-    with pytest.raises(GraphFileError, match=message):
-        se.read_graph(tmp_path / "g.graph")
-
-
-def test_flags_of_a_web_graph_that_do_not_matter(tmp_path: Path) -> None:
-    """How offsets are coded is of no importance: they are in another file."""
-    (tmp_path / "g.graph").write_bytes(b"\xe0")  # three nodes without successors
-    (tmp_path / "g.properties").write_text("nodes=3\narcs=0\ncompressionflags=OFFSETS_DELTA | RESIDUALS_ZETA\n")
-    seen: list[tuple[int, int]] = []
-    graph = se.read_graph(tmp_path / "g.graph", on_progress=lambda done, total: seen.append((done, total)))
-    assert (graph.n_vertices, graph.matrix.nnz, seen) == (3, 0, [(3, 3)])
-
-
-def test_options_that_do_not_fit_the_source(tmp_path: Path) -> None:
-    (tmp_path / "g.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n")
-    for given, error, message in (
-        ({"weight": "w"}, GraphFileError, "weight='w' is for edge lists .*; g.mtx has weights of its own"),
-        ({"columns": ("a", "b")}, errors.OptionError, "'columns' is for edges in partitions"),
-        ({"shards": 3, "columns": ("a", "b")}, errors.OptionError, "'columns', 'shards' is for edges in partitions"),
-    ):
-        with pytest.raises(error, match=message):
-            se.read_graph(tmp_path / "g.mtx", **given)
-    pytest.importorskip("dask")
-    for given, message in (
-        ({"weight": "w"}, "weight='w' is for edge lists in text; name the columns of partitions by columns="),
-        ({"columns": ("a",)}, "must name two columns .the ends of an edge., or three with the weight"),
-    ):
-        with pytest.raises(errors.OptionError, match=message):
-            se.read_graph(tmp_path, **given)
+    monkeypatch.setattr(text, "BLOCK", 1 << 18)
+    path = tmp_path / "big.txt"
+    edges = rng.integers(0, 20_000, (200_000, 2))
+    np.savetxt(path, edges, fmt="%d")
+    seen = []
+    tracemalloc.start()
+    graph = se.read_graph(path, on_progress=lambda done, total: seen.append((done, total)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(seen) > 3
+    assert seen[-1][0] == seen[-1][1] == path.stat().st_size
+    csr = graph.matrix.nnz * 12 + graph.n_vertices * 4  # int32 columns, float64 weights
+    assert peak < 2 * csr + (4 << 20), f"{peak} bytes for a matrix of {csr}"
