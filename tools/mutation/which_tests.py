@@ -12,7 +12,7 @@ import coverage
 
 TESTS = ("tests/unit/solvers", "tests/unit/certificates", "tests/unit/exact",
          "tests/unit/operators/test_operators.py", "tests/unit/operators/test_precision.py",
-         "tests/unit/test_bad_input.py", "tests/unit/test_results.py", "tests/unit/test_hostile_numbers.py",
+         "tests/unit/checks", "tests/unit/test_results.py", "tests/unit/test_hostile_numbers.py",
          "tests/unit/estimators/test_path.py", "tests/property/test_certificates.py",
          "tests/property/test_components_and_paths.py", "tests/property/test_hostile_certificates.py",
          "tests/property/test_invariance.py", "tests/property/test_path_certificates.py", "tests/common",

@@ -1,8 +1,8 @@
 """Matrix Market files, read strictly: what the header declares is checked, and every entry with it.
 
-scipy.io.mmread would do, but for damaged files: in scipy 1.17.1 (fast_matrix_market) a number that is broken in two
-makes it write behind the end of its array, which ends the process. tests/unit/io/test_matrix_market.py has such a file.
-Once the oldest scipy that we support reads it without harm, this module can go.
+scipy.io.mmread would do, but for damaged files: the fuzzer saw it write behind the end of its array (scipy 1.17), and
+scipy 1.17.1 takes the beginning of a broken line for a number without a word. Once the oldest scipy that we support
+refuses the files of tests/unit/io/test_matrix_market.py, this module can go.
 
 Reference: R. Boisvert, R. Pozo and K. Remington, "The Matrix Market exchange formats: initial design", NIST, 1996.
 """
