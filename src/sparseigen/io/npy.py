@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-import warnings
+import re
 import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -18,6 +18,11 @@ from sparseigen.errors import DtypeError, InputError, ShapeError
 
 LARGEST_HEADER = 10_000
 LARGEST_SIDE = 2**62
+PYTHON_2 = re.compile(rb"(\d)\s*L\b")
+"""Whole numbers as Python 2 wrote some."""
+WARNED_ABOUT = re.compile(rb"\\|\d[A-Za-z]|[<>|=']a\d")
+"""Escapes, letters behind digits and an old name of bytes: Python's parser or NumPy would warn, and a filter of
+warnings is shared by all threads."""
 
 
 class Header(NamedTuple):
@@ -88,11 +93,17 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any],
     if length > LARGEST_HEADER:  # asked before it is read: in an archive any length could be there
         message = f"the header is longer than {LARGEST_HEADER} bytes"
         raise ValueError(message)
+    text = file.read(length)
+    if len(text) < length:
+        message = f"its header ends after {len(text)} of {length} bytes"
+        raise ValueError(message)
+    text = PYTHON_2.sub(rb"\1", text)
+    if WARNED_ABOUT.search(text):
+        message = "its header is not as NumPy writes it"
+        raise ValueError(message)
     # Version 3 is version 2 with field names in another encoding; those are records, which are refused.
     read = npy_format.read_array_header_1_0 if version == 1 else npy_format.read_array_header_2_0
-    with warnings.catch_warnings():  # of Python's parser and of NumPy, about how a damaged header is written
-        warnings.simplefilter("ignore")
-        return *read(io.BytesIO(prefix + file.read(length))), 8 + len(prefix) + length
+    return *read(io.BytesIO(len(text).to_bytes(len(prefix), "little") + text)), 8 + len(prefix) + length
 
 
 def check_length(header: Header, held: int, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -38,9 +39,11 @@ DESCRIBED = "{'descr': %s, 'fortran_order': False, 'shape': %s, }"
 
 BAD_HEADERS = {
     "long": (npy("{}", 2, length=10**6), errors.InputError, "the header is longer than 10000 bytes"),
+    "escape": (npy(DESCRIBED % (r"'<f\\8'", "(2, 2)")), errors.InputError, "its header is not as NumPy writes it"),
+    "old bytes": (npy(DESCRIBED % ("'|a5'", "(2, 2)")), errors.InputError, "its header is not as NumPy writes it"),
     "begins otherwise": (b"hello, world", errors.InputError, "the magic string is not correct"),
-    "cut": (npy("{'descr'", length=60), errors.InputError, "EOF: reading array header, expected 60 bytes got 8"),
-    "no length": (b"\x93NUMPY\x02\x00\x01", errors.InputError, "EOF: reading array header length"),
+    "cut": (npy("{'descr'", length=60), errors.InputError, "its header ends after 8 of 60 bytes"),
+    "no length": (b"\x93NUMPY\x02\x00\x01", errors.InputError, "its header ends after 0 of 1 bytes"),
     "version": (npy("{}", 9), errors.InputError, "its version is 9, not 1, 2 or 3"),
     "no shape": (
         npy("{'descr': '<f8', 'fortran_order': False}"),
@@ -78,3 +81,11 @@ def test_an_array_of_no_entries_is_not_mapped(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((0, 3), dtype=np.float32))
     found = map_array(tmp_path / "x.npy", read_file_header(tmp_path / "x.npy"))
     assert (found.shape, found.dtype) == ((0, 3), np.dtype(np.float32))
+
+
+def test_a_file_of_python_2(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for text in ("(2L, 1 L)", "(2L,1L,)"):
+            (tmp_path / "x.npy").write_bytes(npy(DESCRIBED % ("'<f8'", text)) + np.arange(2.0).tobytes())
+            np.testing.assert_array_equal(read_table(tmp_path / "x.npy").values, [[0.0], [1.0]])
