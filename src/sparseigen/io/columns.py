@@ -47,7 +47,7 @@ class Table:
 
     def column_name(self, column: int) -> str:
         """How to call a column in a sentence."""
-        return f"column {column + 1}" if self.names is None else f"column {self.names[column]!r}"
+        return name_column(self.names, column)
 
     def dense_values(self, purpose: str) -> NDArray[Any]:
         """The numbers as an array; sparse ones are refused for this purpose."""
@@ -98,8 +98,8 @@ class Columns:
     """Cells of the columns that may be row names or labels, as text."""
 
     def name(self, column: int) -> str:
-        """A column's name, or its place."""
-        return f"column {column + 1}" if self.names is None else f"column {self.names[column]!r}"
+        """How to call a column in a sentence."""
+        return name_column(self.names, column)
 
     def find(self, wanted: str, option: str) -> int:
         """The position of a column that an option names."""
@@ -143,6 +143,11 @@ class Columns:
             f"{self.file}, {place}{self.name(columns[0])}: {shown!r} is not a number; {len(columns)} of {self.count} "
             f"columns {'holds' if single else 'hold'} text{listed}. Encode as numbers or leave out ('drop_text')."
         )
+
+
+def name_column(names: Sequence[str] | None, column: int) -> str:
+    """How to call a column in a sentence: by its name, or by its place."""
+    return f"column {column + 1}" if names is None else f"column {names[column]!r}"
 
 
 def _list_names(names: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import math
 import re
@@ -97,10 +98,11 @@ def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any],
     if len(text) < length:
         message = f"its header ends after {len(text)} of {length} bytes"
         raise ValueError(message)
-    text = PYTHON_2.sub(rb"\1", text)
+    text = PYTHON_2.sub(rb"\1", text).strip()
     if WARNED_ABOUT.search(text):
         message = "its header is not as NumPy writes it"
         raise ValueError(message)
+    ast.parse(text.decode("latin-1"), mode="eval")  # what is no Python NumPy would mend, with a warning
     # Version 3 is version 2 with field names in another encoding; those are records, which are refused.
     read = npy_format.read_array_header_1_0 if version == 1 else npy_format.read_array_header_2_0
     return *read(io.BytesIO(len(text).to_bytes(len(prefix), "little") + text)), 8 + len(prefix) + length

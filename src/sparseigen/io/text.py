@@ -31,19 +31,12 @@ Row = list[str]
 
 def read_text(path: Path, options: TableOptions) -> Table:
     """A table from comma, tab or semicolon separated text, compressed or not."""
-    try:
-        rows = text_rows(path)
-        first = next(rows, None)
-        if first is None:
-            message = f"{path.name} is empty; it must hold at least one row of numbers."
-            raise ShapeError(message)
-        reading = _Reading(path, first, options)
-        for line, row in rows:
-            reading.add(line, row)
-    except (UnicodeDecodeError, csv.Error) as error:
-        message = f"{path.name} is not readable text: {error}. Save it as UTF-8, cells in matching quotes."
-        raise InputError(message) from error
-    columns = reading.columns()
+    table = TextTable(path, options)
+    blocks: list[NDArray[np.float64]] = []
+    for block in table.read_blocks(1 << 18):
+        blocks.append(block)
+        check_fits(sum(part.nbytes for part in blocks), f"{path.name}, read up to line {table.line},")
+    columns = table.columns(np.concatenate(blocks))
     _check_exact(path, columns, options)
     return columns.table(options)
 
@@ -58,13 +51,8 @@ def read_cells(path: Path) -> tuple[Row | None, list[Row]]:
     if len(rows) < 1 or len({len(row) for row in rows}) > 1:
         message = f"{path.name} is empty or its lines have different numbers of cells."
         raise ShapeError(message)
-    if len(rows) > 1 and all(_is_text(cell) for cell in rows[0]) and not all(_is_text(cell) for cell in rows[1]):
-        return rows[0], rows[1:]
-    return None, rows
-
-
-def _is_text(cell: str) -> bool:
-    return not is_number(cell) and not _is_gap(cell)
+    words = [all(not is_number(cell) and not _is_gap(cell) for cell in row) for row in rows[:2]]
+    return (rows[0], rows[1:]) if words == [True, False] else (None, rows)
 
 
 def text_rows(
@@ -126,92 +114,101 @@ def parse_numbers(lines: bytes, **options: Any) -> NDArray[np.float64]:
     return np.loadtxt(io.BytesIO(lines), ndmin=2, **options)
 
 
-class _Reading:
-    """Rows as they come: numbers of the numeric columns, text of those that may be names or labels."""
+class TextTable:
+    """A text table: its header, numbers of the numeric columns, text of those that may be names or labels.
 
-    def __init__(self, path: Path, first: tuple[int, Row], options: TableOptions) -> None:
-        self.path, self.options = path, options
+    With ``gaps`` cells that are empty, NA or the like are missing numbers; without, they are text. A header and the
+    numeric columns are known once the first block has been read, all text when the last one has.
+    """
+
+    def __init__(self, path: Path, options: TableOptions, *, gaps: bool = True) -> None:
+        self.path, self.options, self.gaps = path, options, gaps
         self.header: Row | None = None
-        self.width = 0
+        self.width = self.line = 0
         self.numeric: list[int] = []
-        self.numbers: list[NDArray[np.float64]] = []
         self.text: dict[int, tuple[str, str]] = {}
         self.kept: dict[int, list[str]] = {}
-        self.limit = available_bytes()
-        line, row = first
-        rest = row[1:] or row
-        named = any(_is_text(cell) for cell in rest)
-        if named if options.header is None else options.header:
-            self.header = row
-        else:
-            self.add(line, row)
-
-    def add(self, line: int, row: Row) -> None:
-        """One more row of the table."""
-        if not self.width:
-            self._begin(row)
-        if len(row) != self.width:
-            of = "first line" if self.header is None or len(self.header) == self.width else "line before"
-            message = f"{self.path.name}, line {line}: {len(row)} cells where the {of} has {self.width}."
-            raise ShapeError(message)
-        for column, cells in self.kept.items():
-            cells.append(row[column])
-        cells = row if len(self.numeric) == self.width else [row[j] for j in self.numeric]
-        try:
-            numbers = np.array(cells, dtype=np.float64)
-            self.numbers.append(numbers if "_" not in "".join(cells) else self._parse_cells(line, cells))
-        except ValueError:
-            self.numbers.append(self._parse_cells(line, cells))
-        if 8 * len(self.numeric) * len(self.numbers) > self.limit:
-            check_fits(8 * len(self.numeric) * len(self.numbers), f"{self.path.name}, read up to line {line},")
-
-    def _begin(self, row: Row) -> None:
-        header = self.header
-        if header is not None and len(header) == len(row) - 1:  # R leaves out the cell above the row names
-            self.header = header = ["", *header]
-        if header is not None and len(header) != len(row):
-            message = f"{self.path.name}, line 2: {len(row)} cells where the first line has {len(header)}."
-            raise ShapeError(message)
-        self.width = len(row)
-        self.kept = {column: [] for column in {0, *self._find_asked_for()}}
-        self.numeric = []
-        for column, cell in enumerate(row):
-            if is_number(cell) or _is_gap(cell):
-                self.numeric.append(column)
-            else:
-                self.text[column] = (f"line {1 if header is None else 2}, ", cell)
-
-    def _find_asked_for(self) -> list[int]:
-        """Columns named as row names or labels."""
-        asked = (("index", self.options.index), ("label", self.options.label))
-        return [
-            find_column(self.path.name, self.names, self.width, name, option)
-            for option, name in asked
-            if name not in ("auto", "none", None)
-        ]
 
     @property
     def names(self) -> tuple[str, ...] | None:
         """The header, in single spaces."""
         return None if self.header is None else tuple(" ".join(cell.split()) for cell in self.header)
 
-    def _parse_cells(self, line: int, cells: Row) -> NDArray[np.float64]:
-        numbers = np.full(len(cells), np.nan)
-        for i, cell in enumerate(cells):
-            if is_number(cell):
-                numbers[i] = float(cell)
-            elif not _is_gap(cell):
-                self.text.setdefault(self.numeric[i], (f"line {line}, ", cell))
+    def read_blocks(self, entries: int) -> Iterator[NDArray[np.float64]]:
+        """The numbers of the rows, about so many at a time."""
+        lines: list[int] = []
+        rows: list[Row] = []
+        try:
+            for line, row in text_rows(self.path):
+                self.line = line
+                if not self.width:
+                    if self.header is None and self._is_header(row):
+                        self.header = row
+                        continue
+                    self._begin(row)
+                if len(row) != self.width:
+                    of = "first line" if self.header is None or len(self.header) == self.width else "line before"
+                    raise ShapeError(self._say_cells(row, self.width, of))
+                for column, cells in self.kept.items():
+                    cells.append(row[column])
+                lines.append(line)
+                rows.append(row if len(self.numeric) == self.width else [row[j] for j in self.numeric])
+                if len(rows) * self.width >= entries:
+                    yield self._parse(lines, rows)
+                    lines, rows = [], []
+        except (UnicodeDecodeError, csv.Error) as error:
+            message = f"{self.path.name} is not readable text: {error}. Save it as UTF-8, cells in matching quotes."
+            raise InputError(message) from error
+        if not self.width:
+            what = "is empty" if self.header is None else "holds a header and no rows"
+            message = f"{self.path.name} {what}; it must hold at least one row of numbers."
+            raise ShapeError(message)
+        if rows:
+            yield self._parse(lines, rows)
+
+    def _is_header(self, row: Row) -> bool:
+        named = any(self._is_text(cell) for cell in row[1:] or row)
+        return named if self.options.header is None else self.options.header
+
+    def _is_text(self, cell: str) -> bool:
+        return not is_number(cell) and not (self.gaps and _is_gap(cell))
+
+    def _begin(self, row: Row) -> None:
+        if self.header is not None and len(self.header) == len(row) - 1:  # R leaves out the cell above the row names
+            self.header = ["", *self.header]
+        if self.header is not None and len(self.header) != len(row):
+            raise ShapeError(self._say_cells(row, len(self.header), "first line"))
+        self.width = len(row)
+        asked = (("index", self.options.index), ("label", self.options.label))
+        places = [
+            find_column(self.path.name, self.names, self.width, name, option)
+            for option, name in asked
+            if name not in ("auto", "none", None)
+        ]
+        self.kept = {column: [] for column in {*([] if self.options.index == "none" else [0]), *places}}
+        self.numeric = [column for column, cell in enumerate(row) if not self._is_text(cell)]
+        self.text = {j: (f"line {self.line}, ", cell) for j, cell in enumerate(row) if self._is_text(cell)}
+
+    def _say_cells(self, row: Row, expected: int, of: str) -> str:
+        return f"{self.path.name}, line {self.line}: {len(row)} cells where the {of} has {expected}."
+
+    def _parse(self, lines: list[int], rows: list[Row]) -> NDArray[np.float64]:
+        try:
+            if not any("_" in "".join(cells) for cells in rows):
+                return np.array(rows, dtype=np.float64)
+        except ValueError:
+            pass  # a gap, or text: cell by cell
+        numbers = np.full((len(rows), len(self.numeric)), np.nan)
+        for i, cells in enumerate(rows):
+            for j, cell in enumerate(cells):
+                if is_number(cell):
+                    numbers[i, j] = float(cell)
+                elif self._is_text(cell):
+                    self.text.setdefault(self.numeric[j], (f"line {lines[i]}, ", cell))
         return numbers
 
-    def columns(self) -> Columns:
-        """Everything read."""
-        if not self.numbers:
-            message = f"{self.path.name} holds a header and no rows; it must hold at least one row of numbers."
-            raise ShapeError(message)
-        values = np.empty((len(self.numbers), len(self.numeric)))
-        for i, row in enumerate(self.numbers):
-            values[i] = row
+    def columns(self, values: NDArray[np.float64]) -> Columns:
+        """Everything read, with these numbers."""
         text = dict(sorted(self.text.items()))
         return Columns(self.path.name, self.names, self.width, self.numeric, values, text, self.kept)
 

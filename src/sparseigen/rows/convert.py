@@ -5,19 +5,20 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.errors import DtypeError, InputError, MissingDataError, NonFiniteError, OptionError, ShapeError
+from sparseigen.errors import DtypeError, InputError, MissingDataError, NonFiniteError, OptionError
+from sparseigen.io.columns import TableOptions, name_column
 from sparseigen.io.formats import BY_ENDING, damaged, ending_of, find_endings, find_reader
-from sparseigen.io.text import is_number, text_rows
+from sparseigen.io.text import TextTable
 from sparseigen.io.writing import whole_file, write_whole
 from sparseigen.rows.files import open_rows
 from sparseigen.rows.hdf5 import turn_columns
+from sparseigen.rows.source import RowSource
 
 OnRows = Callable[[int, int | None], None]
 """(rows written, rows in all where known)."""
@@ -74,22 +75,30 @@ def convert(
     """
     source, target = Path(source), Path(target)
     _check_request(source, target, dtype, overwrite)
-    if ending_of(source) in TEXT:
-        blocks, names, n_rows = _read_text_blocks(source)
-        stored = np.dtype(np.float64)
+    opened = _open(source, dataset)
+    if isinstance(opened, TextTable):
+        blocks, n_rows, stored = _read_text_blocks(opened), None, np.dtype(np.float64)
     else:
-        blocks, names, n_rows, stored = _read_source_blocks(source, dataset)
+        blocks, n_rows, stored = _read_blocks(opened), opened.shape[0], opened.dtype
     listed = target.with_name(target.name + ".names.txt")
     with whole_file(target) as file:
         shape = _write_rows(file, source.name, blocks, DTYPES[dtype] or stored, n_rows, on_rows)
         # Names of other numbers would be wrong names: those of a target that is replaced go before it does.
         listed.unlink(missing_ok=True)
+    names = opened.names
     if names is not None:
-        write_whole(listed, _as_lines(names))
+        kept = opened.numeric if isinstance(opened, TextTable) else range(len(names))
+        write_whole(listed, _as_lines([names[column] for column in kept]))
     return shape
 
 
-def _as_lines(names: tuple[str, ...]) -> str:
+def _open(source: Path, dataset: str | None) -> TextTable | RowSource:
+    if ending_of(source) in TEXT:
+        return TextTable(source, TableOptions(index="none"), gaps=False)
+    return turn_columns(source, dataset) or open_rows(source, dataset)
+
+
+def _as_lines(names: list[str]) -> str:
     """One name per line, in quotes where a name has a line end or a comma of its own."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([name] for name in names)
@@ -141,9 +150,6 @@ def _write_rows(
         done += len(block)
         if on_rows is not None:
             on_rows(done, n_rows)
-    if not done:
-        message = f"{source} holds a header and no rows; it must hold at least one row of numbers."
-        raise ShapeError(message)
     file.seek(0)
     _write_header(file, (done, width), dtype)
     return done, width
@@ -155,64 +161,22 @@ def _write_header(file: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> No
     np.lib.format.write_array_header_1_0(file, facts)
 
 
-def _read_source_blocks(
-    source: Path, dataset: str | None
-) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, int, np.dtype[Any]]:
-    rows = turn_columns(source, dataset) or open_rows(source, dataset)
+def _read_blocks(rows: RowSource) -> Iterator[NDArray[Any]]:
     count = max(1, BLOCK_ENTRIES // rows.shape[1])
-
-    def blocks() -> Iterator[NDArray[Any]]:
-        for block in rows.blocks(count, 0, lambda n: np.empty((n, rows.shape[1]), dtype=rows.dtype)):
-            yield block.toarray() if rows.sparse else block
-
-    return blocks(), rows.names, rows.shape[0], rows.dtype
+    for block in rows.blocks(count, 0, lambda n: np.empty((n, rows.shape[1]), dtype=rows.dtype)):
+        yield block.toarray() if rows.sparse else block
 
 
-def _read_text_blocks(source: Path) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, None]:
+def _read_text_blocks(table: TextTable) -> Iterator[NDArray[Any]]:
     """Blocks of a text table; a first line that is not all numbers is a header, a first column of text holds labels."""
-    with damaged(source.name, "a text table"):
-        (_, first), (_, second) = (*islice(text_rows(source), 2), (0, None), (0, None))[:2]
-    if first is None:
-        message = f"{source.name} is empty; it must hold at least one row of numbers."
-        raise ShapeError(message)
-    has_header = not all(is_number(cell) for cell in first[1:] or first)
-    body = second if has_header else first
-    labelled = body is not None and not is_number(body[0])
-    width = len(first)
-    names = tuple(first[1:] if labelled else first) if has_header else None
-
-    def blocks() -> Iterator[NDArray[Any]]:
-        step = max(1, BLOCK_ENTRIES // width)
-        with damaged(source.name, "a text table"):
-            cells: list[list[str]] = []
-            line = 0
-            for line, row in islice(text_rows(source), int(has_header), None):
-                if len(row) != width:
-                    message = f"{source.name}, line {line}: {len(row)} cells where the first has {width}."
-                    raise ShapeError(message)
-                cells.append(row[1:] if labelled else row)
-                if len(cells) == step:
-                    yield _parse_rows(cells, source.name, line, names)
-                    cells = []
-            if cells:
-                yield _parse_rows(cells, source.name, line, names)
-
-    return blocks(), names, None
-
-
-def _parse_rows(
-    cells: list[list[str]], name: str, last_line: int, names: tuple[str, ...] | None
-) -> NDArray[np.float64]:
-    try:
-        if not any("_" in "".join(row) for row in cells):
-            return np.array(cells, dtype=np.float64)
-    except ValueError:
-        pass  # which cell it was is found below
-    for offset, row in enumerate(cells):
-        for column, cell in enumerate(row):
-            if not is_number(cell):
-                where = f"column {names[column]!r}" if names else f"column {column + 1}"
-                line = last_line - len(cells) + offset + 1
-                message = f"{name}, near line {line}, {where}: {cell[:40]!r} is not a number. Drop or encode it first."
+    name = table.path.name
+    with damaged(name, "a text table"):
+        for block in table.read_blocks(BLOCK_ENTRIES):
+            wrong = [column for column in sorted(table.text) if column > 0 or 0 in table.numeric]
+            if wrong or not table.numeric:
+                column = wrong[0] if wrong else 0
+                place, cell = table.text[column]
+                where = f"{name}, {place}{name_column(table.names, column)}"
+                message = f"{where}: {cell[:40]!r} is not a number. Drop or encode it first."
                 raise DtypeError(message)
-    return np.array(cells, dtype=np.float64)
+            yield block

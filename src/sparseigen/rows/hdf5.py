@@ -182,7 +182,7 @@ def _read_variable_names(file: Any, node: Any, name: str) -> tuple[str, ...] | N
 def turn_columns(path: Path, dataset: str | None) -> RowSource | None:
     """The rows of a matrix stored by columns, turned in memory; None for every other file."""
     form = BY_ENDING.get(ending_of(path))
-    if form is None or form.rows != "rows.hdf5:open_tables":
+    if form is None or form.name not in ("AnnData", "HDF5"):
         return None
     place = dataset or "X"
     with damaged(path.name, ending_of(path)), open_hdf5(path) as file:

@@ -83,9 +83,10 @@ def test_an_array_of_no_entries_is_not_mapped(tmp_path: Path) -> None:
     assert (found.shape, found.dtype) == ((0, 3), np.dtype(np.float32))
 
 
-def test_a_file_of_python_2(tmp_path: Path) -> None:
+def test_headers_of_python_2_and_with_blank_lines(tmp_path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for text in ("(2L, 1 L)", "(2L,1L,)"):
-            (tmp_path / "x.npy").write_bytes(npy(DESCRIBED % ("'<f8'", text)) + np.arange(2.0).tobytes())
+        for text in ("(2L, 1 L)", "(2L,1L,)", "(2, 1)}\n\n   "):
+            header = DESCRIBED.removesuffix(", }" if "}" in text else "") % ("'<f8'", text)
+            (tmp_path / "x.npy").write_bytes(npy(header) + np.arange(2.0).tobytes())
             np.testing.assert_array_equal(read_table(tmp_path / "x.npy").values, [[0.0], [1.0]])
