@@ -39,7 +39,7 @@ class Format:
     """Whether a file may hold several tables, one of which is chosen by ``dataset``."""
 
 
-EDGES = "io.edge_lists:read_edge_list"
+EDGES = "io.graph_files:read_edge_list"
 FORMATS = (
     Format("text", (".csv", ".tsv"), table="io.text:read_text", graph=EDGES, packed=True),
     Format("edge list", (".txt", ".edges", ".el"), graph=EDGES, packed=True),
