@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from sparseigen import covariance, errors, sparse_components, sparse_eigenvector
+from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.deflated import DEFLATIONS
 
 OPTIONS = [{}, {"scale": True}, {"center": False}, {"ddof": 0}, {"scale": True, "center": False}]
@@ -67,7 +68,8 @@ def test_contract(form: str, dtype: str, options: dict[str, bool], data: np.ndar
         ours, expected = getattr(operator, what)(*arguments), getattr(reference, what)(*arguments)
         assert isinstance(ours, np.ndarray), what
         np.testing.assert_allclose(ours, expected, rtol=scale, atol=scale, err_msg=what)
-    ours, expected = operator.power_step(chosen, weights, 4), reference.power_step(chosen, weights, 4)
+    vector = SparseVector(chosen, weights)
+    ours, expected = (which.iteration([4]).step(vector, 4) for which in (operator, reference))
     np.testing.assert_array_equal(ours.indices, expected.indices)
     np.testing.assert_allclose(ours.values, expected.values, rtol=scale, atol=scale)
     assert ours.quadratic_form == pytest.approx(expected.quadratic_form, rel=scale)

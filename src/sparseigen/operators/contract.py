@@ -9,14 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen import kernels
 from sparseigen.checks.memory import check_room
 from sparseigen.errors import UnsupportedOperatorError
+
+if TYPE_CHECKING:
+    from sparseigen.operators.iteration import Iteration
 
 Value = TypeVar("Value")
 
@@ -96,20 +98,6 @@ class PowerStep(NamedTuple):
     quadratic_form: float
 
 
-class PowerRun(NamedTuple):
-    """A whole run of the truncated power method, made by an operator whose data live on a device.
-
-    ``indices`` (ascending) and ``weights`` are the last iterate, ``history`` the objective of the start and of every
-    iterate. ``ended`` is "value_stalled", "fixed_point" (the product vanished) or "iteration_limit".
-    """
-
-    indices: Indices
-    weights: NDArray[np.float64]
-    history: list[float]
-    ended: str
-    n_iterations: int
-
-
 class DualParts(NamedTuple):
     """Dual points z_i of the penalised problem, by what a bound needs of them; see `certificates.penalised_dual`.
 
@@ -167,6 +155,8 @@ class Operator(ABC):
     """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
     transfers_cost: bool = False
     """Whether what an operator returns crosses a bus or a network: callers then ask for no more than they need."""
+    runs_per_pass: int = 1
+    """How many runs of an iteration share a pass over the data; where it is 1, each costs its own."""
 
     @abstractmethod
     def _diagonal(self) -> NDArray[np.float64]:
@@ -220,45 +210,14 @@ class Operator(ABC):
         product: Vector = self.block_apply(np.asarray(vector)[:, None])[:, 0]
         return product
 
-    def power_step(
-        self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
-    ) -> PowerStep:
-        """Product and truncation in one, with the value of the vector that went in.
+    def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
+        """The steps of Algorithm 1 with this matrix, for one run per cardinality; `solvers.truncated_power` drives it.
 
-        Ties are broken by lowest index. With ``nonnegative`` only positive entries are kept.
+        With ``nonnegative`` a step keeps positive entries only.
         """
-        product = self.apply_support(indices, weights)
-        value = kernels.inner_product(np.asarray(weights, dtype=np.float64), product[indices].astype(np.float64))
-        kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
-        values = product[kept].astype(np.float64)
-        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+        from sparseigen.operators.iteration import Iteration
 
-    def truncated_power_run(
-        self,
-        indices: Indices,
-        weights: Vector,
-        cardinality: int,
-        *,
-        rtol: float,
-        atol: float,
-        max_iterations: int,
-        nonnegative: bool = False,
-        until_support_repeats: bool = False,
-    ) -> PowerRun | None:
-        """The whole loop of Algorithm 1 where the data are, or None: then the solver makes the steps itself.
-
-        Optional. Worth offering where a round trip of every iterate through host memory costs more than the step.
-        """
-        return None
-
-    def truncated_power_block(
-        self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
-    ) -> list[PowerRun] | None:
-        """Algorithm 1 from the largest variance for many cardinalities at once, or None where it does not pay.
-
-        Optional. One pass over the data then serves all cardinalities.
-        """
-        return None
+        return Iteration(self, cardinalities, nonnegative=nonnegative)
 
     def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
         """A proven upper bound on the largest sparse eigenvalue from scaled row sums, or None: not offered.
@@ -300,7 +259,8 @@ class Operator(ABC):
 
     def apply_top(self, indices: Indices, weights: Vector, cardinality: int) -> tuple[Indices, NDArray[np.float64]]:
         """The indices and values of the ``cardinality`` largest entries of A x."""
-        step = self.power_step(indices, weights, cardinality)
+        vector = SparseVector(indices, np.asarray(weights, dtype=np.float64))
+        step = self.iteration([cardinality]).step(vector, cardinality)
         return step.indices, step.values
 
     def step_cost(self, cardinality: int) -> float:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sparseigen.checks.arrays import CheckedArray, non_finite_message
 from sparseigen.errors import NonFiniteError
 from sparseigen.operators import passes
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerRun, Vector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, Vector
 from sparseigen.operators.matrix import DenseSymmetric
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.passes import Moments, Request, Standard
@@ -152,6 +152,7 @@ class PassOperator(Operator):
 
     positive_semidefinite = True
     psd_by_construction = True
+    runs_per_pass = 1 << 20
     cache_bytes = CACHE_BYTES
     sparse_blocks = False
     """Whether blocks are compressed rows."""
@@ -299,14 +300,6 @@ class PassOperator(Operator):
             return np.inf
         return float(AFFORDABLE_PASSES * self.columns_at_once(1))
 
-    def truncated_power_block(
-        self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
-    ) -> list[PowerRun] | None:
-        """Algorithm 1 from the largest variance for many cardinalities, all in the same passes."""
-        return self.together(
-            [lambda k=k: _plain_run(self, k, rtol, atol, max_iterations) for k in cardinalities]  # type: ignore[misc]
-        )
-
     def prepared_for(self, n_products: int) -> Operator:
         """The Gram matrix where it is small enough and costs less than the passes it saves."""
         passes_saved = n_products / PRODUCTS_A_PASS
@@ -379,23 +372,3 @@ class PassOperator(Operator):
 def _key(request: Request) -> Any:
     indices = None if request.indices is None else request.indices.tobytes()
     return request.kind, indices, None if request.weights is None else np.asarray(request.weights).tobytes()
-
-
-def _plain_run(operator: PassOperator, cardinality: int, rtol: float, atol: float, max_iterations: int) -> PowerRun:
-    """Algorithm 1 from the variable of largest variance."""
-    indices: Indices = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
-    weights, history = np.ones(1), []
-    resolution = 4.0 * float(np.finfo(np.float32).eps) if operator.dtype == np.float32 else 0.0
-    for iteration in range(max_iterations + 1):
-        step = operator.power_step(indices, weights, cardinality)
-        history.append(step.quadratic_form)
-        tolerance = max(atol, max(rtol, resolution) * abs(history[-1]))
-        if iteration and abs(history[-1] - history[-2]) <= tolerance:
-            return PowerRun(indices, weights, history, "value_stalled", iteration)
-        length = float(np.linalg.norm(step.values))
-        if length == 0.0:
-            return PowerRun(indices, weights, history, "fixed_point", iteration)
-        if iteration == max_iterations:
-            break
-        indices, weights = step.indices, step.values / length
-    return PowerRun(indices, weights, history, "iteration_limit", max_iterations)

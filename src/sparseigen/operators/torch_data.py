@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +22,9 @@ from sparseigen.operators.contract import (
     Indices,
     Matrix,
     Operator,
-    PowerRun,
-    PowerStep,
     Vector,
 )
+from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
 Tensor = Any
@@ -111,6 +110,7 @@ class TorchData(Operator):
     positive_semidefinite = True
     psd_by_construction = True
     transfers_cost = True
+    runs_per_pass = 64
     projection: Projection | None = None
     candidates: int | None = None
     """How many variables were chosen by `restricted`; None where all are there."""
@@ -211,18 +211,6 @@ class TorchData(Operator):
         with self._room("a product", len(indices) * self.n_samples * self.dtype.itemsize):
             product: Vector = self.product(self._places(indices), self._tensor(weights)).cpu().numpy()
         return product
-
-    def power_step(
-        self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
-    ) -> PowerStep:
-        """Product and truncation on the device; only k numbers come back."""
-        with self._room("a product", len(indices) * self.n_samples * self.dtype.itemsize):
-            places, entries = self._places(indices), self._tensor(weights)
-            product = self.product(places, entries)
-            value = float(entries.double() @ product[places].double())
-            kept = torch_kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
-            values = product[kept].double().cpu().numpy()
-        return PowerStep(kept.cpu().numpy(), np.maximum(values, 0.0) if nonnegative else values, value)
 
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
@@ -358,33 +346,15 @@ class TorchData(Operator):
         with self._room("dual points", 1 << 30):
             return closed_form_duals(self, vectors, cardinalities, trials)
 
-    def truncated_power_run(
-        self,
-        indices: Indices,
-        weights: Vector,
-        cardinality: int,
-        *,
-        rtol: float,
-        atol: float,
-        max_iterations: int,
-        nonnegative: bool = False,
-        until_support_repeats: bool = False,
-    ) -> PowerRun | None:
-        """Algorithm 1 on the device: the host looks every few iterations whether it may stop."""
-        from sparseigen.operators.torch_iteration import Rule, power_run
+    def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
+        """Steps on the device: the host looks every few of them; one pass over the data serves a block of runs."""
+        from sparseigen.operators.torch_iteration import DeviceBlock, DeviceRun
 
-        rule = Rule(rtol, atol, max_iterations, until_support_repeats)
-        with self._room("the power iteration", 40 * self.size):
-            return power_run(self, indices, weights, cardinality, rule, nonnegative=nonnegative)
-
-    def truncated_power_block(
-        self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
-    ) -> list[PowerRun] | None:
-        """Algorithm 1 for blocks of cardinalities: one pass over the data serves a block."""
-        from sparseigen.operators.torch_iteration import Rule, power_block
-
-        with self._room("blocks of cardinalities", 4 * 64 * self.size * self.dtype.itemsize):
-            return power_block(self, cardinalities, Rule(rtol, atol, max_iterations))
+        if len(cardinalities) == 1:
+            return DeviceRun(self, cardinalities, nonnegative=nonnegative)
+        if nonnegative:
+            return Iteration(self, cardinalities, nonnegative=True)
+        return DeviceBlock(self, cardinalities)
 
     def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
         """The scaled row bound, row blocks of A made and used up on the device."""
@@ -403,7 +373,7 @@ class TorchData(Operator):
             self._kept[key] = make()
         return self._kept[key]
 
-    def _room(self, what: str, needed: int) -> Any:
+    def _room(self, what: str, needed: int) -> AbstractContextManager[None]:
         return device_memory(what, needed, self.device)
 
     def describe(self) -> dict[str, object]:

@@ -64,13 +64,14 @@ def warm(operator: Operator, cardinality: int, options: SolverOptions) -> list[S
     From p downwards, halving, a few iterations each.
     """
     vector = max_variance(operator, cardinality, options)[0][1]
+    steps = operator.iteration([cardinality], nonnegative=options.nonnegative)
     width = operator.size
     while width > cardinality:
         for _ in range(5):
-            step = operator.power_step(vector.indices, vector.weights, width, nonnegative=options.nonnegative)
+            step = steps.step(vector, width)
             vector = _unit(step.indices, step.values, vector)
         width = max(cardinality, width // 2)
-    step = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=options.nonnegative)
+    step = steps.step(vector, cardinality)
     return [("warm", _unit(step.indices, step.values, vector))]
 
 

@@ -25,8 +25,8 @@ from sparseigen.solvers.eigenpairs import (
     lower_end,
     warm_eigenpair,
 )
-from sparseigen.solvers.interface import SolverOptions
-from sparseigen.solvers.truncated_power import solve_truncated_power
+from sparseigen.solvers.interface import Progress, SolverOptions
+from sparseigen.solvers.truncated_power import iterate_many, solve_truncated_power
 
 PRODUCTS_A_POINT = 4
 """Products a point costs on average, for the decision whether forming the Gram matrix pays."""
@@ -81,18 +81,19 @@ def warm_path(
 def _from_block(
     operator: Operator, cardinalities: Sequence[int], options: SolverOptions
 ) -> list[tuple[int, SparseVector]]:
-    """Rough answers for all cardinalities from one block of runs, where the operator makes such blocks."""
-    if len(cardinalities) <= SHORT:
+    """Rough answers for all cardinalities from runs that step together, where such runs share passes."""
+    if len(cardinalities) <= SHORT or operator.runs_per_pass == 1:
         return []
-    runs = operator.truncated_power_block(
-        list(cardinalities),
+    rough = replace(
+        options,
+        nonnegative=False,
         rtol=max(options.rtol, BLOCK_RTOL),
-        atol=options.atol,
         max_iterations=min(options.max_iterations, BLOCK_ITERATIONS),
+        progress=Progress(operator.size),
     )
-    if runs is None:
-        return []
-    return [(k, SparseVector(run.indices, run.weights)) for k, run in zip(cardinalities, runs, strict=True)]
+    leading = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
+    runs = iterate_many(operator, cardinalities, ("max-variance", SparseVector(leading, np.ones(1))), rough)
+    return [(k, run.vector) for k, run in zip(cardinalities, runs, strict=True)]
 
 
 def _anchors(cardinalities: Sequence[int]) -> list[int]:

@@ -15,6 +15,7 @@ from sparseigen.operators import passes
 from sparseigen.operators.pass_data import ChunkedData
 from sparseigen.operators.pass_operator import SharedPasses
 from sparseigen.operators.passes import Request, Standard
+from tests.common.runs import runs_together
 
 
 def _blocks(data, sparse):
@@ -203,11 +204,11 @@ def test_large_means_cost_no_digits(rng, tmp_path):
 def test_block_of_cardinalities_equals_single_runs(rng, tmp_path):
     data = _spiked(rng, 60, 4500, np.float64)
     operator = se.covariance(_mapped(data, tmp_path))
-    runs = operator.truncated_power_block([3, 10, 40], rtol=1e-7, atol=0.0, max_iterations=100)
+    runs = runs_together(operator, [3, 10, 40], rtol=1e-7, atol=0.0, max_iterations=100)
     shared = operator.passes_made
     for k, run in zip([3, 10, 40], runs, strict=True):
         alone = se.sparse_eigenvector(se.covariance(data), k, start="max-variance", polish=None, certify=False)
-        np.testing.assert_array_equal(run.indices, alone.support)
+        np.testing.assert_array_equal(run.vector.indices, alone.support)
         assert run.history[-1] == pytest.approx(alone.value, rel=1e-10)
     assert shared <= 2 + max(run.n_iterations for run in runs)
 

@@ -15,6 +15,7 @@ from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.operators.matrix import summed
 from sparseigen.solvers import check_solver
+from tests.common.runs import runs_together
 
 
 class WithBlocks(Foreign):
@@ -73,14 +74,16 @@ def test_blocks_remembered_are_forgotten_and_found_again(in_blocks):
 
 def test_runs_that_share_passes_say_how_they_ended(in_blocks):
     operator, matrix = in_blocks
-    few = operator.truncated_power_block([3, 5], rtol=0.0, atol=0.0, max_iterations=2)
-    assert [(run.ended, run.n_iterations, len(run.history)) for run in few] == [("iteration_limit", 2, 3)] * 2
-    many = operator.truncated_power_block([3, 5], rtol=1e-9, atol=0.0, max_iterations=500)
+    few = runs_together(operator, [3, 5], rtol=0.0, atol=0.0, max_iterations=2)
+    limited = ("iteration_limit", 2, 3)
+    assert [(run.stop_reason.value, run.n_iterations, len(run.history)) for run in few] == [limited] * 2
+    many = runs_together(operator, [3, 5], rtol=1e-9, atol=0.0, max_iterations=500)
     for cardinality, run in zip((3, 5), many, strict=True):
-        assert run.ended == "value_stalled"
-        assert len(run.indices) == cardinality
-        block = matrix[np.ix_(run.indices, run.indices)]
-        assert run.weights @ block @ run.weights == pytest.approx(run.history[-1])
+        indices, weights = run.vector.indices, run.vector.weights
+        assert run.stop_reason == se.StopReason.VALUE_STALLED
+        assert len(indices) == cardinality
+        block = matrix[np.ix_(indices, indices)]
+        assert weights @ block @ weights == pytest.approx(run.history[-1])
         assert all(np.diff(run.history) >= -1e-12)
 
 

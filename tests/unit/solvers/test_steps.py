@@ -7,7 +7,8 @@ import pytest
 
 import sparseigen as se
 from sparseigen.operators import as_operator
-from sparseigen.operators.contract import PowerRun, SparseVector
+from sparseigen.operators.contract import SparseVector
+from sparseigen.operators.iteration import Iteration
 from sparseigen.solvers.eigenpairs import best_on_support, leading_eigenvectors, lower_end, warm_eigenpair
 from sparseigen.solvers.elastic_net import LARGEST_SAME, SAME, _next_exit, _same_level, follow_lasso_path
 from sparseigen.solvers.generalized_power import _pivots
@@ -235,25 +236,47 @@ def test_warm_eigenpair_without_a_start_is_lapacks(rng) -> None:
     assert warm_eigenpair(matrix, np.zeros(40))[1] == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-13)
 
 
-def test_an_operators_own_loop_is_used_where_nothing_has_to_be_watched(data, monkeypatch) -> None:
+def test_an_operators_own_steps_are_driven_by_the_one_loop(data, monkeypatch) -> None:
+    """Chunks that nobody looks into end where the rule says, inside or between them; a callback hears every iterate."""
     matrix = np.cov(data.T)
-    operator, asked = se.covariance(data), []
+    operator, fetched = se.covariance(data), []
     monkeypatch.setattr(type(operator), "prepared_for", lambda self, n_products: self)
-
-    def own(self, indices, weights, cardinality, **options):
-        asked.append(options)
-        return PowerRun(np.array([4, 5]), np.array([0.6, 0.8]), [1.0, 2.0], "value_stalled", 1)
-
-    monkeypatch.setattr(type(operator), "truncated_power_run", own)
     options = {"start": "max-variance", "polish": None, "certify": False, "max_iterations": 700}
+    plain = se.sparse_eigenvector(operator, 2, **options)
+
+    class Elsewhere(Iteration):
+        """Three steps at a time, whose iterates have to be fetched."""
+
+        on_host = False
+
+        def advance(self, runs, most, *, ahead=True):
+            assert most == 700 - 3 * len(self.chunks)
+            self.chunks.append([])
+            looks = []
+            for look in self._make_steps(runs[0], 3):
+                looks.append(look)
+                self.chunks[-1].append(self.vectors[0])
+            return [looks]
+
+        def begin(self, starts):
+            self.chunks = []
+            return super().begin(starts)
+
+        def iterate(self, run, step):
+            fetched.append(step)
+            return self.chunks[-1][step - 1]
+
+    monkeypatch.setattr(
+        type(operator), "iteration", lambda self, ks, *, nonnegative=False: Elsewhere(self, ks, nonnegative=nonnegative)
+    )
     result = se.sparse_eigenvector(operator, 2, **options)
-    assert len(asked) == 1
-    assert asked[0]["max_iterations"] == 700
-    assert (result.stop_reason, result.support.tolist()) == (se.StopReason.VALUE_STALLED, [4, 5])
+    assert len(fetched) == 1
+    assert (result.stop_reason, result.n_iterations) == (plain.stop_reason, plain.n_iterations)
+    np.testing.assert_array_equal(result.vector, plain.vector)
+    np.testing.assert_array_equal(result.history, plain.history)
     heard = []
     watched = se.sparse_eigenvector(operator, 2, on_iteration=lambda *step: heard.append(step), **options)
-    assert len(asked) == 1
-    assert len(heard) == watched.n_iterations >= 1
+    assert len(heard) == watched.n_iterations == len(fetched) - 2 >= 1
     assert watched.value == pytest.approx(watched.vector @ matrix @ watched.vector)
 
 
