@@ -188,7 +188,7 @@ def plain_bound(matrix: np.ndarray, cardinality: int, scaling: np.ndarray, passe
 
 def scaling_of(operator: Operator, cardinality: int) -> np.ndarray:
     result = sparse_eigenvector(operator, cardinality, certify=False)
-    product = np.abs(operator.apply(result.vector)).astype(float)
+    product = np.abs(operator.block_apply(result.vector[:, None])[:, 0]).astype(float)
     return np.maximum(product, np.sort(product)[-cardinality])
 
 
@@ -235,6 +235,6 @@ def test_scaled_gershgorin_in_row_blocks(data: np.ndarray, monkeypatch: pytest.M
 
 def test_operators_without_a_device_share_no_pass_and_no_row_bound(data: np.ndarray) -> None:
     operator = covariance(data)
-    assert operator.runs_per_pass == 1
+    assert operator.costs.runs_per_pass == 1
     assert type(operator.iteration([3, 4])).on_host
     assert operator.scaled_gershgorin(3, np.ones(120), 2) is None

@@ -31,7 +31,7 @@ def demo(
     operator = data.operator()
     results = sparse_components(operator, PITPROPS_CARDINALITIES)
     vectors = [result.vector for result in results]
-    total = operator.trace()
+    total = float(operator.diagonal().sum())
     shares = explained_variance(operator, vectors, definition="plain") / total
     print(f"{data.description}: {len(results)} sparse components\n")
     print(components_table(results, shares.tolist()))

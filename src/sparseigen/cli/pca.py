@@ -122,7 +122,7 @@ def _shares(loaded: Loaded, results: list[Any]) -> Any:
     from sparseigen.components.variance import explained_variance
 
     vectors = [result.vector for result in results]
-    return explained_variance(loaded.operator, vectors, definition="plain") / loaded.operator.trace()
+    return explained_variance(loaded.operator, vectors, definition="plain") / float(loaded.operator.diagonal().sum())
 
 
 def _show_components(loaded: Loaded, results: list[Any], output: Output, *, wanted: str) -> None:
@@ -199,7 +199,7 @@ def _page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, 
         labels=loaded.table.labels,
         stability=steady,
         title=f"{loaded.source}: {len(results)} sparse component{'s' if len(results) > 1 else ''}",
-        total_variance=loaded.operator.trace(),
+        total_variance=float(loaded.operator.diagonal().sum()),
         settings=loaded.facts(),
     )
 

@@ -70,6 +70,20 @@ def top_sums(values: Tensor, count: int) -> Tensor:
     return torch.topk(values, count, dim=1, sorted=False).values.double().sum(dim=1)
 
 
+def sums_of_largest(values: Tensor, count: int) -> Tensor:
+    """`top_sums` by the Triton kernels where they run; rows may have fewer entries than ``count``."""
+    import torch
+
+    n_rows, size = values.shape
+    if count >= size:
+        return values.double().sum(dim=1)
+    if not usable(values):
+        return top_sums(values, count)
+    wanted = torch.full((n_rows,), count, dtype=torch.int32, device=values.device)
+    with torch.cuda.device_of(values):
+        return Selection(values, n_rows, size).top_sums(values.contiguous(), wanted)
+
+
 @contextmanager
 def matmul_precision(*, tf32: bool) -> Iterator[None]:
     """Inside, float32 matrix products on CUDA use tf32, or surely do not; the caller's choice returns afterwards."""

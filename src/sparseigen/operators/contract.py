@@ -87,6 +87,34 @@ class SparseVector:
         return full
 
 
+@dataclass(frozen=True)
+class AccessCosts:
+    """What it costs to look at a matrix, for sharing out work."""
+
+    column: int
+    """Numbers per column as it is fetched."""
+    product: float = 0.0
+    """Multiplications of a product with a sparse vector, whatever its support."""
+    per_variable: float = 0.0
+    """Multiplications that each variable of the support adds."""
+    columns_per_pass: int | None = None
+    """Columns that one pass over the data gives; None where there are no passes to save."""
+    affordable_columns: float = np.inf
+    """Columns that a default bound may ask for, all in all; where each is dear, not every bound pays."""
+    transfers: bool = False
+    """Whether what is returned crosses a bus or a network: callers then ask for no more than they need."""
+    runs_per_pass: int = 1
+    """How many runs of an iteration share a pass over the data; where it is 1, each costs its own."""
+
+    def step(self, cardinality: int) -> float:
+        """Multiplications of one power step."""
+        return self.product + cardinality * self.per_variable
+
+    def columns_at_once(self, entries: int) -> int:
+        """How many columns to ask for at a time, where a block of about ``entries`` numbers suits the caller."""
+        return max(1, entries // self.column) if self.columns_per_pass is None else self.columns_per_pass
+
+
 class PowerStep(NamedTuple):
     """One product with a sparse vector, truncated.
 
@@ -153,10 +181,6 @@ class Operator(ABC):
     """True or False where the construction proves it, None where it is not known."""
     psd_by_construction: bool = False
     """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
-    transfers_cost: bool = False
-    """Whether what an operator returns crosses a bus or a network: callers then ask for no more than they need."""
-    runs_per_pass: int = 1
-    """How many runs of an iteration share a pass over the data; where it is 1, each costs its own."""
 
     @abstractmethod
     def _diagonal(self) -> NDArray[np.float64]:
@@ -174,6 +198,11 @@ class Operator(ABC):
     def block_apply(self, block: Matrix) -> Matrix:
         """The product A V with a dense block V of shape (size, m), in one pass over the data."""
 
+    @property
+    def costs(self) -> AccessCosts:
+        """What products and columns cost; k columns per product for a matrix."""
+        return AccessCosts(self.size, per_variable=float(self.size))
+
     @computed_once
     def _diagonal_once(self) -> NDArray[np.float64]:
         diagonal = np.ascontiguousarray(self._diagonal(), dtype=np.float64)
@@ -184,10 +213,7 @@ class Operator(ABC):
         """The diagonal of A in float64, read-only."""
         return self._diagonal_once
 
-    def trace(self) -> float:
-        """The sum of the diagonal: the total variance of a covariance."""
-        return float(self.diagonal().sum())
-
+    @property
     def magnitude(self) -> float:
         """The size of the entries: the largest ``|diagonal entry|`` where A is PSD, which bounds all others there.
 
@@ -200,15 +226,10 @@ class Operator(ABC):
 
     @computed_once
     def _largest_entry(self) -> float:
-        step = self.columns_at_once(1 << 20)
+        step = self.costs.columns_at_once(1 << 20)
         starts = range(0, self.size, step)
         blocks = (np.arange(begin, min(begin + step, self.size), dtype=np.int64) for begin in starts)
         return max(float(np.abs(self.accurate_columns(block)).max()) for block in blocks)
-
-    def apply(self, vector: Vector) -> Vector:
-        """The product A v with a dense vector."""
-        product: Vector = self.block_apply(np.asarray(vector)[:, None])[:, 0]
-        return product
 
     def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
         """The steps of Algorithm 1 with this matrix, for one run per cardinality; `solvers.truncated_power` drives it.
@@ -243,37 +264,20 @@ class Operator(ABC):
         """
         return None
 
-    def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
-        """Of each column the sums of its k largest squares, and of its k - 1 largest off the diagonal, or None.
-
-        Optional, for operators whose columns cost more to fetch than to look at.
-        """
-        return None
-
-    def projected(self, vector: Vector) -> Operator | None:
-        """(I - xx') A (I - xx') made where the data are, or None: then `deflated` wraps the products.
-
-        Optional. ``vector`` need not be of unit length.
-        """
-        return None
-
     def apply_top(self, indices: Indices, weights: Vector, cardinality: int) -> tuple[Indices, NDArray[np.float64]]:
         """The indices and values of the ``cardinality`` largest entries of A x."""
         vector = SparseVector(indices, np.asarray(weights, dtype=np.float64))
         step = self.iteration([cardinality]).step(vector, cardinality)
         return step.indices, step.values
 
-    def step_cost(self, cardinality: int) -> float:
-        """Multiplications of one power step, for sharing out work; k columns for a matrix."""
-        return float(cardinality) * self.size
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns] in float64; without ``columns`` the principal submatrix at ``rows``."""
+        chosen = self.columns(rows if columns is None else columns)
+        return chosen[rows].astype(np.float64)
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """The principal submatrix of A at ``indices``, float64."""
-        return self.columns(indices)[indices].astype(np.float64)
-
-    def cross(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
-        """A[rows, columns] in float64."""
-        return self.columns(columns)[rows].astype(np.float64)
+    def native_columns(self, indices: Indices) -> Any:
+        """The columns of A at ``indices`` where the data are, in their own type of array."""
+        return self.columns(indices)
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """The columns of A at ``indices`` in float64, each entry within `entry_errors` of the exact one."""
@@ -328,14 +332,6 @@ class Operator(ABC):
         """
         return [one() for one in work]
 
-    def columns_at_once(self, entries: int) -> int:
-        """How many columns to ask for at a time, where a block of about ``entries`` numbers suits the caller."""
-        return max(1, entries // self.size)
-
-    def affordable_columns(self) -> float:
-        """How many columns of A a default bound may ask for, all in all; where each is dear, not every bound pays."""
-        return np.inf
-
     def negative_part(self) -> float:
         """How far below zero an eigenvalue of A can be, proven; infinite where nothing is known."""
         return 0.0 if self.psd_by_construction else np.inf
@@ -346,17 +342,11 @@ class Operator(ABC):
 
         return ShiftedOperator(self, shift=shift)
 
-    def negated(self) -> Operator:
-        """-A."""
-        from sparseigen.operators.wrapped import ShiftedOperator
-
-        return ShiftedOperator(self, sign=-1.0)
-
     def deflated(self, vector: Vector) -> Operator:
         """(I - xx') A (I - xx') for a unit vector x: projection deflation."""
-        from sparseigen.operators.deflated import projection
+        from sparseigen.operators.deflated import project_out
 
-        return projection(self, vector)
+        return project_out(self, vector)
 
     def restricted(self, indices: Indices) -> Operator:
         """The principal submatrix at ``indices`` as an operator."""

@@ -12,6 +12,7 @@ from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import (
     LARGEST_MATERIALISED,
+    AccessCosts,
     Indices,
     Matrix,
     Operator,
@@ -108,14 +109,17 @@ class DenseData(Operator):
         scaled: NDArray[np.float64] = self.variables.astype(np.float64, copy=False) * (1.0 / np.sqrt(self.divisor))
         return scaled
 
-    def step_cost(self, cardinality: int) -> float:
+    @property
+    def costs(self) -> AccessCosts:
         """The samples of k variables, then of all."""
-        return float(self.n_samples) * (self.size + cardinality)
+        return AccessCosts(self.size, product=float(self.n_samples) * self.size, per_variable=float(self.n_samples))
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices], accumulated in float64."""
-        whole = len(indices) == self.size and bool((np.diff(indices) == 1).all())
-        product = gram(self.variables if whole else self.variables[indices])
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns]; principal ones are accumulated in float64."""
+        if columns is not None:
+            return super().submatrix(rows, columns)
+        whole = len(rows) == self.size and bool((np.diff(rows) == 1).all())
+        product = gram(self.variables if whole else self.variables[rows])
         product /= self.divisor
         return product
 

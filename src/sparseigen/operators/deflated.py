@@ -14,22 +14,24 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparseigen.checks.arrays import row_blocks
 from sparseigen.errors import RangeError, StartError
-from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.wrapped import WrappedOperator
 
 LARGEST_PRODUCT = 2.0**500
 SMALLEST_VALUE = 2.0**-1020
 """Variances up to this have no reciprocal."""
 
 
-class LowRankUpdated(Operator):
+class LowRankUpdated(WrappedOperator):
     """base + left middle left', with left of shape (size, r) and middle symmetric r x r."""
 
     def __init__(
@@ -40,8 +42,8 @@ class LowRankUpdated(Operator):
         *,
         positive_semidefinite: bool | None,
     ) -> None:
-        self.base, self.left, self.middle = base, left, np.asarray(middle, dtype=np.float64)
-        self.size, self.dtype, self.names = base.size, base.dtype, base.names
+        super().__init__(base)
+        self.left, self.middle = left, np.asarray(middle, dtype=np.float64)
         self.positive_semidefinite = positive_semidefinite
         self.find_negative_part: Callable[[], float] | None = None
         """For updates that leave a positive semidefinite matrix so, but for the rounding of what is stored."""
@@ -63,9 +65,10 @@ class LowRankUpdated(Operator):
         changed: NDArray[np.float64] = self.base.diagonal() + np.einsum("ij,ij->i", self.left @ self.middle, self.left)
         return changed
 
+    @property
     def magnitude(self) -> float:
         """The base's: a deflated matrix lives on the scale of the one it came from."""
-        return self.base.magnitude()
+        return self.base.magnitude
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """The base's product plus r multiples of dense vectors."""
@@ -104,13 +107,12 @@ class LowRankUpdated(Operator):
         own += operations * 2.0**-1060 * (1.0 + float(rows.max(initial=0.0)))
         return self.base.entry_errors() + own + (self.diagonal() - self._stored_diagonal())
 
-    def step_cost(self, cardinality: int) -> float:
-        """The base's."""
-        return self.base.step_cost(cardinality)
-
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """The base's submatrix plus a rank-r block."""
-        block = self.base.submatrix(indices) + self._change(indices) @ self.left[indices].T
+        if columns is not None:
+            crossed: NDArray[np.float64] = self.base.submatrix(rows, columns)
+            return crossed + self._change(rows) @ self.left[columns].T
+        block = self.base.submatrix(rows) + self._change(rows) @ self.left[rows].T
         symmetric: NDArray[np.float64] = 0.5 * (block + block.T)
         return symmetric
 
@@ -119,28 +121,13 @@ class LowRankUpdated(Operator):
         change = self.left @ (self.middle @ (self.left.T @ block))
         return (self.base.block_apply(block) + change).astype(self.dtype, copy=False)
 
-    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
-        """As the base does it."""
-        return self.base.together(work)
+    def _around(self, base: Operator) -> Operator:
+        around = LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
+        around.find_negative_part = self.find_negative_part if base is self.base else None
+        return around
 
-    def columns_at_once(self, entries: int) -> int:
-        """As many as suit the base."""
-        return self.base.columns_at_once(entries)
-
-    def affordable_columns(self) -> float:
-        """As many as the base affords."""
-        return self.base.affordable_columns()
-
-    def prepared_for(self, n_products: int) -> Operator:
-        """Prepare the base."""
-        base = self.base.prepared_for(n_products)
-        prepared = LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
-        prepared.find_negative_part = self.find_negative_part if base is self.base else None
-        return prepared
-
-    def describe(self) -> dict[str, object]:
-        """What the base says, and the rank of the change."""
-        return self.base.describe() | {"deflation_rank": int(self.left.shape[1])}
+    def _facts(self) -> dict[str, Any]:
+        return {"deflation_rank": int(self.left.shape[1])}
 
 
 def _row_maxima(operator: Operator) -> NDArray[np.float64]:
@@ -184,9 +171,11 @@ def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], N
 
 def projection(operator: Operator, vector: Vector) -> Operator:
     """(I - xx') A (I - xx'): the paper's choice. Stays positive semidefinite and orthogonal to x."""
-    ready = operator.projected(vector)
-    if ready is not None:
-        return ready
+    return operator.deflated(vector)
+
+
+def project_out(operator: Operator, vector: Vector) -> Operator:
+    """The same as a low-rank change, for any operator."""
     x, product, value = _product(operator, vector)
     updated = _updated(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
     updated.find_negative_part = cache(partial(_projection_defect, operator, x, product, value))

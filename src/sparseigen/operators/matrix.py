@@ -70,7 +70,7 @@ def gram(rows: Numbers) -> NDArray[np.float64]:
 
 
 def averaging_errors(matrix: CheckedArray) -> NDArray[np.float64]:
-    """The rounding of (A + A') / 2 where the door had to average: one unit of the largest entry."""
+    """The rounding of (A + A') / 2 where the check had to average: one unit of the largest entry."""
     errors = np.zeros(matrix.values.shape[0])
     if matrix.symmetrised:
         rounding = np.finfo(matrix.values.dtype)
@@ -111,9 +111,9 @@ class DenseSymmetric(Operator):
         selected: Matrix = self.matrix[indices].T
         return selected
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices] in float64."""
-        return np.asarray(self.matrix[np.ix_(indices, indices)], dtype=np.float64)
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns] in float64."""
+        return np.asarray(self.matrix[np.ix_(rows, rows if columns is None else columns)], dtype=np.float64)
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by one matrix product."""
@@ -123,9 +123,10 @@ class DenseSymmetric(Operator):
         """Zero for the caller's own matrix; what was passed on for one that was computed from data."""
         return self._entry_errors
 
+    @property
     def magnitude(self) -> float:
-        """The largest |entry|, known from the check at the door."""
-        return self._magnitude or super().magnitude()
+        """The largest |entry|, known from the check of the caller's matrix."""
+        return self._magnitude or super().magnitude
 
     def describe(self) -> dict[str, object]:
         """Adds whether rounding-level asymmetry was averaged away."""
@@ -159,9 +160,9 @@ class SparseSymmetric(Operator):
         """A[:, indices] as a dense block of k columns."""
         return np.asarray(self.matrix[indices].toarray().T)
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices] in float64."""
-        return np.asarray(self.matrix[indices][:, indices].toarray(), dtype=np.float64)
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns] in float64."""
+        return np.asarray(self.matrix[rows][:, rows if columns is None else columns].toarray(), dtype=np.float64)
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by one sparse product."""
@@ -171,9 +172,10 @@ class SparseSymmetric(Operator):
         """Zero, or the rounding of the average of a slightly asymmetric matrix."""
         return self._entry_errors
 
+    @property
     def magnitude(self) -> float:
-        """The largest |entry|, known from the check at the door."""
-        return self._magnitude or super().magnitude()
+        """The largest |entry|, known from the check of the caller's matrix."""
+        return self._magnitude or super().magnitude
 
     def describe(self) -> dict[str, object]:
         """Adds the number of stored entries and whether asymmetry was averaged away."""

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sparseigen.checks.arrays import CheckedArray, non_finite_message
 from sparseigen.errors import NonFiniteError
 from sparseigen.operators import passes
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, AccessCosts, Indices, Matrix, Operator, Vector
 from sparseigen.operators.matrix import DenseSymmetric
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.passes import Moments, Request, Standard
@@ -140,6 +140,8 @@ PRODUCTS_A_PASS = 10
 PASSES_A_GRAM = 64
 """Forming the Gram matrix of p variables costs about as much time as p over this many passes."""
 
+RUNS_PER_PASS = 1 << 20
+"""A pass answers whatever it is asked."""
 AFFORDABLE_PASSES = 2
 """Passes that a default bound may spend on columns of A."""
 
@@ -152,7 +154,6 @@ class PassOperator(Operator):
 
     positive_semidefinite = True
     psd_by_construction = True
-    runs_per_pass = 1 << 20
     cache_bytes = CACHE_BYTES
     sparse_blocks = False
     """Whether blocks are compressed rows."""
@@ -254,10 +255,13 @@ class PassOperator(Operator):
         self._keep_columns(missing, found)
         return out
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices]: from what is remembered where that is enough, else one pass."""
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns]: from what is remembered where that is enough, else one pass."""
         if self._gram_operator is not None:
-            return self._gram_operator.submatrix(indices)
+            return self._gram_operator.submatrix(rows, columns)
+        return self._principal_submatrix(rows) if columns is None else super().submatrix(rows, columns)
+
+    def _principal_submatrix(self, indices: Indices) -> NDArray[np.float64]:
         known = self._blocks_known.get(indices.tobytes())
         if known is not None:
             return known.copy()
@@ -288,17 +292,23 @@ class PassOperator(Operator):
             return self._gram_operator.to_dense()
         return super().to_dense()
 
-    def columns_at_once(self, entries: int) -> int:
-        """All of a matrix that is formed; of a larger one as many as the memory for columns holds twice over."""
-        if self.size <= LARGEST_MATERIALISED and self._gram_fits():
-            return self.size
-        return max(1, self.cache_bytes // (16 * self.size))
+    @property
+    def costs(self) -> AccessCosts:
+        """Products cost the stored entries of k variables, then of all.
 
-    def affordable_columns(self) -> float:
-        """As many as a few passes give; without end once the matrix is formed."""
-        if self.size <= LARGEST_MATERIALISED and self._gram_fits():
-            return np.inf
-        return float(AFFORDABLE_PASSES * self.columns_at_once(1))
+        A pass gives all columns of a matrix that is formed; of a larger one as many as the memory for columns holds
+        twice over, and a default bound may ask for what a few passes give.
+        """
+        formed = self.size <= LARGEST_MATERIALISED and self._gram_fits()
+        per_pass = self.size if formed else max(1, self.cache_bytes // (16 * self.size))
+        return AccessCosts(
+            self.size,
+            product=float(self.stored),
+            per_variable=self.stored / self.size,
+            columns_per_pass=per_pass,
+            affordable_columns=np.inf if formed else float(AFFORDABLE_PASSES * per_pass),
+            runs_per_pass=RUNS_PER_PASS,
+        )
 
     def prepared_for(self, n_products: int) -> Operator:
         """The Gram matrix where it is small enough and costs less than the passes it saves."""
@@ -332,10 +342,6 @@ class PassOperator(Operator):
         stored = np.dtype(np.float64) if self.sparse_blocks else self.dtype
         moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, stored)
         return gram_errors(*moments, uncentred=not self.standard.explicit)
-
-    def step_cost(self, cardinality: int) -> float:
-        """The stored entries of k variables, then of all."""
-        return float(self.stored) * (1.0 + cardinality / self.size)
 
     def describe(self) -> dict[str, Any]:
         """Adds the samples, what is done to the columns, the route and the passes made until now."""

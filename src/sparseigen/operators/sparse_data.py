@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
 SHORT_NUMBERS_FROM = 1 << 20
@@ -156,15 +156,19 @@ class SparseData(Operator):
         moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor)
         return gram_errors(*moments, np.dtype(np.float64), uncentred=True)
 
-    def step_cost(self, cardinality: int) -> float:
+    @property
+    def costs(self) -> AccessCosts:
         """The stored entries of k variables, then of all."""
-        return float(self.variables.nnz) * (1.0 + cardinality / self.size)
+        stored = float(self.variables.nnz)
+        return AccessCosts(self.size, product=stored, per_variable=stored / self.size)
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices], accumulated in float64 over blocks of samples."""
-        out = np.zeros((len(indices), len(indices)))
-        for samples in row_blocks(self.n_samples, len(indices)):
-            block = self._centred(indices, samples)
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns]; principal ones are accumulated in float64 over blocks of samples."""
+        if columns is not None:
+            return super().submatrix(rows, columns)
+        out = np.zeros((len(rows), len(rows)))
+        for samples in row_blocks(self.n_samples, len(rows)):
+            block = self._centred(rows, samples)
             out += block @ block.T
         return out / self.divisor
 

@@ -18,6 +18,7 @@ from sparseigen.errors import DeviceMemoryError, NonFiniteError, StartError
 from sparseigen.kernels import torch_kernels
 from sparseigen.operators.contract import (
     LARGEST_MATERIALISED,
+    AccessCosts,
     DualParts,
     Indices,
     Matrix,
@@ -26,6 +27,9 @@ from sparseigen.operators.contract import (
 )
 from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+
+RUNS_PER_PASS = 64
+"""Runs that step together as a block."""
 
 Tensor = Any
 Floats = NDArray[np.float64]
@@ -109,8 +113,6 @@ class TorchData(Operator):
 
     positive_semidefinite = True
     psd_by_construction = True
-    transfers_cost = True
-    runs_per_pass = 64
     projection: Projection | None = None
     candidates: int | None = None
     """How many variables were chosen by `restricted`; None where all are there."""
@@ -214,13 +216,15 @@ class TorchData(Operator):
 
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
+        columns: Matrix = self.native_columns(indices).cpu().numpy()
+        return columns
+
+    def native_columns(self, indices: Indices) -> Tensor:
+        """A[:, indices] on the device, in the data's precision."""
         with self._room(f"{len(indices)} columns", self.size * len(indices) * self.dtype.itemsize):
             scores = self.rows(self._places(indices)).to(self.variables.dtype) / self.divisor
             product = scores @ self.variables.T
-            if self.projection is not None:
-                product = self.projection.of_product(product, scores)
-            columns: Matrix = product.cpu().numpy().T
-        return columns
+            return (product if self.projection is None else self.projection.of_product(product, scores)).T
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
@@ -267,7 +271,7 @@ class TorchData(Operator):
         """The operator before any deflation."""
         return self if self._plain is None else self._plain
 
-    def projected(self, vector: Vector) -> Operator | None:
+    def deflated(self, vector: Vector) -> Operator:
         """Projection deflation in the same memory: only W and S are new."""
         deflated = copy.copy(self)
         deflated.__dict__.pop("_diagonal_once", None)
@@ -276,12 +280,9 @@ class TorchData(Operator):
         deflated._plain, deflated._kept = self.plain, {}
         return deflated
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices], accumulated in float64."""
-        return self.cross(indices, indices)
-
-    def cross(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns], accumulated in float64; nothing else leaves the device."""
+        columns = rows if columns is None else columns
         count = len(rows) + len(columns)
         with self._room(f"{count} variables in float64", 8 * (count * self.n_samples + len(rows) * len(columns))):
             left = self.rows(self._places(rows))
@@ -315,13 +316,6 @@ class TorchData(Operator):
         chosen.names = None if self.names is None else tuple(self.names[i] for i in indices)
         chosen.means, chosen.deviations = self.means[indices], self.deviations[indices]
         return chosen
-
-    def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
-        """Sums of the largest squares of columns of A, with and without the diagonal, made on the device."""
-        from sparseigen.operators.torch_bounds import column_energies
-
-        with self._room("column energies", 16 * self.size * len(columns)):
-            return column_energies(self, columns, cardinality)
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two matrix products."""
@@ -363,9 +357,13 @@ class TorchData(Operator):
         with self._room("blocks of rows", 1 << 30):
             return scaled_row_bound(self, cardinality, scaling, passes)
 
-    def step_cost(self, cardinality: int) -> float:
-        """The samples of k variables, then of all."""
-        return float(self.n_samples) * (self.size + cardinality)
+    @property
+    def costs(self) -> AccessCosts:
+        """The samples of k variables, then of all; 64 products cost little more than one."""
+        samples = float(self.n_samples)
+        return AccessCosts(
+            self.size, product=samples * self.size, per_variable=samples, transfers=True, runs_per_pass=RUNS_PER_PASS
+        )
 
     def kept(self, key: Any, make: Any) -> Any:
         """The work space of that name, made on first use."""

@@ -345,14 +345,12 @@ def _pace(data: TorchData) -> tuple[int, int]:
     return CHUNK["long" if long else "short"], 0 if long else 1
 
 
-BLOCK = 64
-"""Cardinalities per pass."""
 LOOK = 4
 """Iterations between two looks at the objectives."""
 
 
 class DeviceBlock(Iteration):
-    """Up to BLOCK runs, LOOK iterations at a time; runs that have ended leave when half of the block has."""
+    """A block of runs, LOOK iterations at a time; runs that have ended leave when half of the block has."""
 
     operator: TorchData
     on_host = False
@@ -372,7 +370,7 @@ class DeviceBlock(Iteration):
 
     def _room(self) -> AbstractContextManager[None]:
         data = self.operator
-        return data._room("blocks of cardinalities", 4 * BLOCK * data.size * data.dtype.itemsize)
+        return data._room("blocks of cardinalities", 4 * len(self.cardinalities) * data.size * data.dtype.itemsize)
 
     def advance(self, runs: Sequence[int], most: int, *, ahead: bool = True) -> Sequence[Iterable[Look]]:
         """LOOK more iterations; no product vanishes, because A is semidefinite and the objectives grow."""

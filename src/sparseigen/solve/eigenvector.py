@@ -31,7 +31,7 @@ from sparseigen.checks.arguments import (
 from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted, UnsupportedOperatorError, one_of
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices, SparseVector
-from sparseigen.operators.wrapped import ShiftedOperator, search_unit
+from sparseigen.operators.wrapped import scaled, search_unit
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.solvers import SOLVERS, check_definite, check_solver
 from sparseigen.solvers.branch_and_bound import branch_and_bound
@@ -130,7 +130,7 @@ def sparse_eigenvector(
     nonnegative = check_flag(nonnegative, "nonnegative")
     spec = check_solver(method, problem, nonnegative=nonnegative)
     unit = search_unit(problem, which)
-    searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
+    searched = scaled(problem, unit)
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
     progress = Progress(problem.size, spreading(on_iteration, allowed, operator.size), lambda value: value / unit)

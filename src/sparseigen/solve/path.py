@@ -24,7 +24,7 @@ from sparseigen.checks.memory import check_room
 from sparseigen.errors import OptionError, SolveInterrupted
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import Indices, SparseVector
-from sparseigen.operators.wrapped import ShiftedOperator, search_unit
+from sparseigen.operators.wrapped import scaled, search_unit
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.results.path import SparsePath
 from sparseigen.solve.eigenvector import sparse_eigenvector, spreading
@@ -120,7 +120,7 @@ def cardinality_path(
     began = time.perf_counter()
     # First, because Ctrl-C must not wait for it later.
     leading = leading_eigenvector(problem)
-    dense = float(leading @ problem.apply(leading))
+    dense = float(leading @ problem.block_apply(leading[:, None])[:, 0])
     try:
         points = search(request)
     except KeyboardInterrupt as stop:
@@ -153,7 +153,7 @@ def _path(
     ]
     if len(found) < len(request.cardinalities):
         results = [replace(result, stop_reason=StopReason.INTERRUPTED) for result in results]
-    return SparsePath(tuple(results), request.problem.trace(), max(dense, results[-1].value), seconds)
+    return SparsePath(tuple(results), float(request.problem.diagonal().sum()), max(dense, results[-1].value), seconds)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class PathRequest:
     @property
     def searched(self) -> Operator:
         """The matrix times the unit."""
-        return self.problem if self.unit == 1.0 else ShiftedOperator(self.problem, sign=self.unit)
+        return scaled(self.problem, self.unit)
 
     def in_callers_units(self, points: Iterable[Point]) -> list[Point]:
         """The points with the values of the matrix itself."""
@@ -264,7 +264,7 @@ def _certified(problem: Operator, results: list[SparseEigResult], points: list[P
     """Certificates from the largest k down: whatever bounds k + 1 bounds k. Long paths are certified as a whole."""
     prepared = problem.prepared_for(len(results))
     together = certify_path if shares_certificates(prepared, len(results)) else None
-    if together is None and prepared.transfers_cost and len(results) >= FEWEST_POINTS:
+    if together is None and prepared.costs.transfers and len(results) >= FEWEST_POINTS:
         together = certify_streamed_path
     if together is not None:
         shared = together(prepared, [result.cardinality for result in results], [vector for vector, _ in points])

@@ -16,7 +16,7 @@ from sparseigen.checks.arguments import check_cardinality, check_start_vector
 from sparseigen.checks.arrays import check_symmetric
 from sparseigen.errors import InputError, ShapeError, SparseigenError, ZeroMatrixError
 from sparseigen.operators import Operator, as_operator
-from sparseigen.operators.wrapped import ShiftedOperator, search_unit
+from sparseigen.operators.wrapped import scaled, search_unit
 from sparseigen.results.certificate import RecoveryCheck, RecoveryTerms
 from sparseigen.solvers.interface import Progress, SolverOptions
 from sparseigen.solvers.truncated_power import solve_truncated_power
@@ -54,14 +54,14 @@ def restricted_norm(E: Any, s: int) -> tuple[float, float]:
         check_cardinality(s, int(np.shape(E)[0]), what="s")
         return 0.0, 0.0
     s = check_cardinality(s, operator.size, what="s")
-    brackets = [_bracket(signed, s) for signed in (operator, operator.negated())]
+    brackets = [_bracket(signed, s) for signed in (operator, scaled(operator, -1.0))]
     return max(0.0, *(low for low, _ in brackets)), max(high for _, high in brackets)
 
 
 def _bracket(operator: Operator, cardinality: int) -> tuple[float, float]:
     options = SolverOptions(progress=Progress(operator.size))
     unit = search_unit(operator, "largest")
-    searched = operator if unit == 1.0 else ShiftedOperator(operator, sign=unit)
+    searched = scaled(operator, unit)
     outcome = solve_truncated_power(searched, cardinality, options)
     certificate = certify(operator, cardinality, outcome.vector)
     return certificate.lower_bound, certificate.upper_bound

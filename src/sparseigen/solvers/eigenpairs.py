@@ -31,12 +31,14 @@ def lower_end(operator: Operator) -> float:
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
     size = operator.size
-    product = LinearOperator((size, size), matvec=lambda v: operator.apply(v.ravel()).astype(float), dtype=float)
+    product = LinearOperator(
+        (size, size), matvec=lambda v: operator.block_apply(v.reshape(-1, 1)).astype(float), dtype=float
+    )
     start = np.sqrt(np.abs(operator.diagonal())) + 1.0 + np.sin(np.arange(size))  # generic and reproducible
     try:
         value = float(eigsh(product, k=1, which="SA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
     except ArpackNoConvergence:  # a longer run is not worth it: the norm of the matrix is a safe shift
-        value = -float(np.linalg.norm(operator.apply(start)) / np.linalg.norm(start)) * 2.0
+        value = -float(np.linalg.norm(operator.block_apply(start[:, None])) / np.linalg.norm(start)) * 2.0
     return value - 1e-3 * abs(value)
 
 
@@ -65,7 +67,9 @@ def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
         return np.ascontiguousarray(vectors[:, ::-1][:, :count])
     from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-    product = LinearOperator((size, size), matvec=lambda v: operator.apply(v.ravel()).astype(float), dtype=float)
+    product = LinearOperator(
+        (size, size), matvec=lambda v: operator.block_apply(v.reshape(-1, 1)).astype(float), dtype=float
+    )
     start = np.sqrt(np.abs(operator.diagonal())) + np.sin(np.arange(size))  # generic and reproducible
     try:
         _, vectors = eigsh(product, k=count, which="LA", v0=start, tol=1e-10)
@@ -166,9 +170,9 @@ class SupportBlock:
             self._remove(int(variable))
         entering = indices[self._place[indices] < 0]
         if entering.size:
-            if self.operator.transfers_cost:  # only what the block needs: the entering variables' rows within it
+            if self.operator.costs.transfers:  # only what the block needs: the entering variables' rows within it
                 known = np.concatenate([self.order, entering])
-                columns = self.operator.cross(known, entering)
+                columns = self.operator.submatrix(known, entering)
                 places = np.arange(len(known))
             else:
                 columns = np.asarray(self.operator.columns(entering), dtype=np.float64)
@@ -241,9 +245,11 @@ def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bo
     indices, size = start.indices, len(start.indices)
     if nonnegative:  # projected power iterations keep the start's value or better
         return start, value_on_support(operator, start)
-    if operator.transfers_cost:  # only the support's own rows are needed: k numbers come back instead of p
+    if operator.costs.transfers:  # only the support's own rows are needed: k numbers come back instead of p
         within = operator.restricted(indices)
-        product = LinearOperator((size, size), matvec=lambda v: within.apply(v.ravel()).astype(float), dtype=float)
+        product = LinearOperator(
+            (size, size), matvec=lambda v: within.block_apply(v.reshape(-1, 1)).astype(float), dtype=float
+        )
     else:
         product = LinearOperator(
             (size, size),

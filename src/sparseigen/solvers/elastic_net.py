@@ -202,7 +202,7 @@ def _ridge(operator: Operator, options: SolverOptions) -> float:
     wanted = options.extra.get("ridge")
     if wanted is not None:
         return float(check_numbers(wanted, "ridge", 1)[0])
-    return RIDGE * operator.trace() / operator.size
+    return RIDGE * float(operator.diagonal().sum()) / operator.size
 
 
 def _regressions(

@@ -76,7 +76,7 @@ def solve_truncated_power(operator: Operator, cardinality: int, options: SolverO
         except IndefiniteMatrixFound:
             pass
     # Never zero: where products of denormal numbers look indefinite, the eigenvalues need not.
-    shift = max(-lower_end(operator), SMALLEST_SHIFT * operator.magnitude(), float(np.finfo(np.float64).tiny))
+    shift = max(-lower_end(operator), SMALLEST_SHIFT * operator.magnitude, float(np.finfo(np.float64).tiny))
     return _solve(operator, cardinality, options, shift=shift)
 
 
@@ -135,8 +135,8 @@ def iterate(operator: Operator, cardinality: int, start: Start, options: SolverO
 def iterate_many(operator: Operator, cardinalities: Sequence[int], start: Start, options: SolverOptions) -> list[Run]:
     """Algorithm 1 for many cardinalities from one start; steps of several runs share a pass over the data."""
     runs: list[Run] = []
-    for first in range(0, len(cardinalities), operator.runs_per_pass):
-        block = cardinalities[first : first + operator.runs_per_pass]
+    for first in range(0, len(cardinalities), operator.costs.runs_per_pass):
+        block = cardinalities[first : first + operator.costs.runs_per_pass]
         steps = operator.iteration(block, nonnegative=options.nonnegative)
         runs += _drive(steps, [start] * len(block), options)
     return runs
@@ -300,8 +300,8 @@ def _finished(operator: Operator, run: Run, options: SolverOptions) -> Run:
 
 def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
-    plain_run = max(1, run.n_iterations) * operator.step_cost(cardinality)
-    one_swap = operator.step_cost(1) + cardinality**2 * operator.size + 80.0 * cardinality**3
+    plain_run = max(1, run.n_iterations) * operator.costs.step(cardinality)
+    one_swap = operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3
     affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
     fewest, usual, most = SWAP_ROUNDS
     return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))

@@ -82,7 +82,7 @@ def _from_block(
     operator: Operator, cardinalities: Sequence[int], options: SolverOptions
 ) -> list[tuple[int, SparseVector]]:
     """Rough answers for all cardinalities from runs that step together, where such runs share passes."""
-    if len(cardinalities) <= SHORT or operator.runs_per_pass == 1:
+    if len(cardinalities) <= SHORT or operator.costs.runs_per_pass == 1:
         return []
     rough = replace(
         options,

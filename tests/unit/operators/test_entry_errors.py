@@ -7,6 +7,7 @@ import pytest
 
 import sparseigen as se
 from sparseigen.operators import as_operator
+from sparseigen.operators.wrapped import scaled
 
 
 def everything(size):
@@ -37,7 +38,7 @@ def test_wrappers_carry_the_errors_on(dtype, rng):
     chosen = np.array([1, 4, 8], dtype=np.int64)
     assert within(operator.restricted(chosen), exact[np.ix_(chosen, chosen)])
     assert within(operator.shifted(2.5), exact + 2.5 * np.eye(9, dtype=np.longdouble))
-    assert within(operator.negated(), -exact)
+    assert within(scaled(operator, -1.0), -exact)
 
 
 def test_deflation_counts_the_rounding_of_its_own_sums(rng):
