@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen import kernels
 from sparseigen.checks.memory import check_room
 from sparseigen.errors import UnsupportedOperatorError
 
@@ -79,6 +80,26 @@ class SparseVector:
 
     indices: Indices
     weights: Weights
+
+    @classmethod
+    def from_dense(cls, vector: NDArray[np.float64]) -> SparseVector:
+        """The non-zeros of a vector, brought to length one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> SparseVector.from_dense(np.array([0.0, 3.0, 0.0, -4.0])).truncated(1)
+        SparseVector(indices=array([3]), weights=array([-1.]))
+        """
+        indices = np.flatnonzero(vector).astype(np.int64)
+        return cls(indices, vector[indices] / np.linalg.norm(vector[indices]))
+
+    def truncated(self, cardinality: int) -> SparseVector:
+        """The unit vector of the k largest weights, ties to the lowest index; itself where it has no more."""
+        if len(self.indices) <= cardinality:
+            return self
+        kept = kernels.largest_magnitudes(self.weights, cardinality)
+        return SparseVector(self.indices[kept], self.weights[kept] / np.linalg.norm(self.weights[kept]))
 
     def spread(self, size: int) -> Weights:
         """The vector of full length."""

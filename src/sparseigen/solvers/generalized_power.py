@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen import kernels
 from sparseigen.checks.arguments import check_flag, check_numbers
 from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.operators.contract import Operator, SparseVector
@@ -100,9 +99,7 @@ def _single_unit(operator: Operator, gamma: float, options: SolverOptions, penal
     for _ in range(options.max_iterations):
         images, value = _images(operator, vector)
         history.append(value)
-        weights = penalty.shrink(images, gamma)
-        support = np.flatnonzero(weights).astype(np.int64)
-        vector = SparseVector(support, weights[support] / np.linalg.norm(weights[support]))
+        vector = SparseVector.from_dense(penalty.shrink(images, gamma))
         options.progress.report(vector, value)
         previous, objective = objective, penalty.objective(images, gamma)
         if options.stalled(objective, previous):
@@ -142,10 +139,8 @@ def _finished(operator: Operator, cardinality: int, outcome: SolverOutcome, opti
     """The paper's last step: keep the pattern, put the best weights on it. Never more than k non-zeros."""
     vector, settings = outcome.vector, dict(outcome.settings)
     if len(vector.indices) > cardinality:
-        kept = kernels.largest_magnitudes(vector.weights, cardinality)
-        vector = SparseVector(vector.indices[kept], vector.weights[kept])
-        settings["truncated_from"] = len(outcome.vector.indices)
-    filled, value = best_on_support(operator, vector)
+        settings["truncated_from"] = len(vector.indices)
+    filled, value = best_on_support(operator, vector.truncated(cardinality))
     options.progress.report(filled, value)
     return replace(outcome, vector=filled, value=value, history=[*outcome.history, value], settings=settings)
 

@@ -28,9 +28,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import check_choice
+from sparseigen.kernels.eigen import leading_eigenpair, warm_eigenpair
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Weights
 from sparseigen.results import StopReason
-from sparseigen.solvers.eigenpairs import best_on_support, leading_eigenpair, warm_eigenpair
+from sparseigen.solvers.eigenpairs import best_on_support
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 
 EXACT_WORK_LIMIT = 2.0e10
@@ -70,12 +71,26 @@ def _exact_values(block: NDArray[np.float64]) -> NDArray[np.float64]:
     values, vectors = np.linalg.eigh(block)
     squares = vectors**2
     low, high = np.full(len(values), values[-2]), np.full(len(values), values[-1])
+    # Where the sum is negative the top term dominates: the root lies below.
+    return _solve_secular(squares, values, low, high, lambda middle, sums: np.nan_to_num(sums, nan=0.0) < 0.0)
+
+
+def _solve_secular(
+    squares: NDArray[np.float64],
+    values: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    lies_below: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]],
+) -> NDArray[np.float64]:
+    """Roots of equations in s(t) = sum_m squares_m / (t - lambda_m), one per row, all at once by bisection.
+
+    ``lies_below(t, s(t))`` says which of the roots lie below t.
+    """
     for _ in range(60):
         middle = 0.5 * (low + high)
         with np.errstate(divide="ignore", invalid="ignore"):
-            total = (squares / (middle[:, None] - values[None, :])).sum(axis=1)
-        above = np.nan_to_num(total, nan=0.0) < 0.0  # the top term dominates: the root lies below
-        high, low = np.where(above, middle, high), np.where(above, low, middle)
+            below = lies_below(middle, (squares / (middle[:, None] - values)).sum(axis=1))
+        high, low = np.where(below, middle, high), np.where(below, low, middle)
     return np.asarray(0.5 * (low + high))
 
 
@@ -153,14 +168,7 @@ def _full(columns: Matrix, diagonal: Vector, chosen: list[int], weights: Weights
     squares = (columns @ vectors) ** 2
     low = np.maximum(values[-1], diagonal)
     high = low + np.sqrt(squares.sum(axis=1)) + 1e-300
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gap = middle - diagonal - (squares / (middle[:, None] - values)).sum(axis=1)
-        below = ~(gap > 0.0)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    roots: Vector = 0.5 * (low + high)
-    return roots
+    return _solve_secular(squares, values, low, high, lambda middle, sums: middle - diagonal - sums > 0.0)
 
 
 GREEDY: dict[str, Callable[[Matrix, Vector, list[int], Weights], Vector]] = {

@@ -58,9 +58,7 @@ def solve_threshold(operator: Operator, cardinality: int, options: SolverOptions
 
 
 def _largest_loadings(operator: Operator, cardinality: int) -> SparseVector:
-    leading = leading_eigenvector(operator)
-    kept = kernels.largest_magnitudes(leading, cardinality)
-    return SparseVector(kept, leading[kept] / np.linalg.norm(leading[kept]))
+    return SparseVector.from_dense(leading_eigenvector(operator)).truncated(cardinality)
 
 
 def _outcome(operator: Operator, vector: SparseVector, options: SolverOptions) -> SolverOutcome:
@@ -88,7 +86,7 @@ def solve_svd_thresholding(operator: Operator, cardinality: int, options: Solver
     name = check_choice(options.extra.get("thresholding", "soft"), THRESHOLDINGS, "thresholding")
     penalty = options.extra.get("penalty")
     level = None if penalty is None else float(check_numbers(penalty, "penalty", 1)[0])
-    vector = _whole(leading_eigenvector(operator))
+    vector = SparseVector.from_dense(leading_eigenvector(operator))
     value, history = -np.inf, []
     reason, iteration = StopReason.ITERATION_LIMIT, 0
     for iteration in range(1, options.max_iterations + 1):
@@ -102,7 +100,7 @@ def solve_svd_thresholding(operator: Operator, cardinality: int, options: Solver
             break
         images = product / np.sqrt(value)
         vector = _thresholded(images, cardinality, level, name)
-    vector = _within(vector, cardinality)
+    vector = vector.truncated(cardinality)
     value = float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
     settings = {"start": "leading eigenvector", "polish": None, "thresholding": name, "penalty": level}
     return SolverOutcome(vector, value, reason, iteration, history, settings)
@@ -115,21 +113,10 @@ def _thresholded(images: NDArray[np.float64], cardinality: int, level: float | N
         if not loadings.any():
             message = f"penalty={level:.6g} leaves nothing; it must be below {np.abs(images).max():.6g} on this matrix."
             raise OptionError(message)
-        return _whole(loadings)
+        return SparseVector.from_dense(loadings)
     outside = np.delete(np.abs(images), kept)
     next_largest = float(outside.max()) if outside.size else 0.0
     loadings = soft(images[kept], next_largest) if name == "soft" else images[kept]
     if not loadings.any():  # the k-th and the (k+1)-th magnitudes tie throughout: nothing to shrink by
         loadings = images[kept]
     return SparseVector(kept, loadings / np.linalg.norm(loadings))
-
-
-def _whole(loadings: NDArray[np.float64]) -> SparseVector:
-    support = np.flatnonzero(loadings).astype(np.int64)
-    return SparseVector(support, loadings[support] / np.linalg.norm(loadings[support]))
-
-
-def _within(vector: SparseVector, cardinality: int) -> SparseVector:
-    """The vector; its k largest loadings where the caller's penalty left more than k."""
-    kept = kernels.largest_magnitudes(vector.weights, cardinality)
-    return SparseVector(vector.indices[kept], vector.weights[kept] / np.linalg.norm(vector.weights[kept]))

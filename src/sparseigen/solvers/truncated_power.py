@@ -13,16 +13,11 @@ from typing import Any
 import numpy as np
 
 from sparseigen import kernels
+from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.operators.iteration import Iteration, Look
 from sparseigen.results import StopReason
-from sparseigen.solvers.eigenpairs import (
-    LARGEST_DENSE_PROBLEM,
-    LARGEST_DIRECT,
-    best_on_support,
-    leading_eigenpair,
-    lower_end,
-)
+from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, lower_end
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 from sparseigen.solvers.starts import Start, make_starts
 from sparseigen.solvers.swapping import swap
@@ -225,8 +220,8 @@ class _Track:
         history = [value - self.shift for value in self.history]
         if not self.steps.on_host and options.progress.on_iteration is None:
             options.progress.report(vector, history[-1])
-        vector = _within(vector, self.steps.cardinalities[self.run])
-        return Run(label, vector, history[-1], self.reason, self.n_iterations, history)
+        within = vector.truncated(self.steps.cardinalities[self.run])
+        return Run(label, within, history[-1], self.reason, self.n_iterations, history)
 
 
 def settle(
@@ -317,15 +312,6 @@ def _check_curvature(operator: Operator, previous: float, value: float, length: 
     slack = 1e-4 if operator.dtype == np.float32 else 1e-8
     if min(previous, value) < 0.0 or length**2 * (1.0 - slack) > previous * value:
         raise IndefiniteMatrixFound
-
-
-def _within(vector: SparseVector, cardinality: int) -> SparseVector:
-    """The vector, truncated if the caller's start had more than k non-zeros and no iteration was made."""
-    if len(vector.indices) <= cardinality:
-        return vector
-    kept = np.sort(np.argsort(-np.abs(vector.weights), kind="stable")[:cardinality])
-    weights = vector.weights[kept]
-    return SparseVector(vector.indices[kept], weights / np.linalg.norm(weights))
 
 
 def _distinct(runs: list[Run]) -> list[Run]:

@@ -17,14 +17,9 @@ import numpy as np
 
 from sparseigen import kernels
 from sparseigen.errors import SolveInterrupted
+from sparseigen.kernels.eigen import warm_eigenpair
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector, Weights
-from sparseigen.solvers.eigenpairs import (
-    LARGEST_DENSE_PROBLEM,
-    SupportBlock,
-    best_on_support,
-    lower_end,
-    warm_eigenpair,
-)
+from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, SupportBlock, best_on_support, lower_end
 from sparseigen.solvers.interface import Progress, SolverOptions
 from sparseigen.solvers.truncated_power import iterate_many, solve_truncated_power
 
@@ -136,7 +131,8 @@ class _Climber:
         for cardinality in self.cardinalities[1:]:
             point = self.climb(cardinality, *self._extended(point[0], cardinality))
         for cardinality in self.cardinalities[-2::-1]:
-            point = self.climb(cardinality, *_truncated(point[0], cardinality))
+            start = point[0].truncated(cardinality)
+            point = self.climb(cardinality, start.indices, start.weights)
         for _ in range(MAX_SWEEPS):
             jumped = self._sweep_up(JUMP, JUMPS_EVERY) | self._sweep_down(JUMP, JUMPS_EVERY)
             stepped = self._sweep_up(1) | self._sweep_down(1)
@@ -170,8 +166,9 @@ class _Climber:
             return False
         larger, smaller = self.cardinalities[position], self.cardinalities[target]
         before = self.best[smaller]
-        start = _truncated(self.best[larger][0], smaller)
-        self.climb(smaller, *self._stepped(smaller, *start, steps=0 if position - target == 1 else PLAIN_STEPS))
+        start = self.best[larger][0].truncated(smaller)
+        steps = 0 if position - target == 1 else PLAIN_STEPS
+        self.climb(smaller, *self._stepped(smaller, start.indices, start.weights, steps=steps))
         return self.best[smaller] is not before
 
     def _stepped(self, cardinality: int, indices: Indices, weights: Weights, *, steps: int) -> tuple[Indices, Weights]:
@@ -236,9 +233,3 @@ class _Climber:
         outside[vector.indices] = np.inf
         indices = kernels.largest_magnitudes(outside, cardinality)
         return indices, product[indices]
-
-
-def _truncated(vector: SparseVector, cardinality: int) -> tuple[Indices, Weights]:
-    """The k largest loadings."""
-    kept = kernels.largest_magnitudes(vector.weights, cardinality)
-    return vector.indices[kept], vector.weights[kept]

@@ -10,10 +10,11 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen.errors import OptionError, UnsupportedOperatorError
+from sparseigen.kernels.eigen import warm_eigenpair
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.solvers import SOLVERS, SolverOptions
-from sparseigen.solvers.eigenpairs import SupportBlock, leading_eigenvectors, warm_eigenpair
+from sparseigen.solvers.eigenpairs import SupportBlock, leading_eigenvectors
 from sparseigen.solvers.elastic_net import follow_lasso_path, solve_elastic_net_block
 from sparseigen.solvers.generalized_power import _check_not_empty
 from sparseigen.solvers.greedy import greedy_path

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import sparseigen as se
+from sparseigen.kernels.eigen import warm_eigenpair
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.iteration import Iteration
-from sparseigen.solvers.eigenpairs import best_on_support, leading_eigenvectors, lower_end, warm_eigenpair
+from sparseigen.solvers.eigenpairs import best_on_support, leading_eigenvectors, lower_end
 from sparseigen.solvers.elastic_net import LARGEST_SAME, SAME, _next_exit, _same_level, follow_lasso_path
 from sparseigen.solvers.generalized_power import _pivots
 from sparseigen.solvers.greedy import GREEDY

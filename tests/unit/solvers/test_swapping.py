@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
-from sparseigen.solvers.eigenpairs import LARGEST_DIRECT, _lanczos_on_support, best_on_support, leading_eigenpair
+from sparseigen.solvers.eigenpairs import LARGEST_DIRECT, _lanczos_on_support, best_on_support
 from sparseigen.solvers.greedy import eliminate
 from sparseigen.solvers.interface import Progress
 from sparseigen.solvers.swapping import swap, swap_scores
