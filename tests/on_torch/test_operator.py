@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sparseigen import covariance, errors, sparse_components, sparse_eigenvector
 from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.deflated import DEFLATIONS
+from sparseigen.operators.torch_data import TorchData
 
 OPTIONS = [{}, {"scale": True}, {"center": False}, {"ddof": 0}, {"scale": True, "center": False}]
 TOLERANCE = {"float64": 1e-12, "float32": 2e-5}
@@ -254,3 +255,34 @@ def test_import_leaves_torch_alone() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("how", ["largest", "smallest", "shifted", "hotelling"])
+def test_whole_columns_stay_on_the_device_through_wrappers(
+    how: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wrappers keep what access costs: a search fetches the columns that it starts from and no others."""
+    data = rng.standard_normal((40, 600))
+    data[:, :15] += 1.5 * rng.standard_normal((40, 1))
+    operator, reference = covariance(tensor(data)), covariance(data)
+    fetched: list[int] = []
+    for name in ("columns", "accurate_columns"):
+        original = getattr(TorchData, name)
+
+        def counted(self: TorchData, indices: np.ndarray, original: Any = original) -> Any:
+            fetched.append(len(indices))
+            return original(self, indices)
+
+        monkeypatch.setattr(TorchData, name, counted)
+    if how == "shifted":
+        operator, reference = operator.shifted(0.5), reference.shifted(0.5)
+    if how == "hotelling":
+        first = np.eye(600)[0]
+        operator, reference = (DEFLATIONS["hotelling"](which, first) for which in (operator, reference))
+    assert operator.costs.transfers
+    options: dict[str, Any] = {"which": "smallest" if how == "smallest" else "largest", "certify": False}
+    found = sparse_eigenvector(operator, 12, **options)
+    assert found.value == pytest.approx(sparse_eigenvector(reference, 12, **options).value, rel=1e-9, abs=1e-9)
+    # An indefinite matrix is searched twice; a change made on the host has no columns on the device.
+    most = {"smallest": 2 * 15, "hotelling": 2 * 615}.get(how, 15)
+    assert sum(fetched) <= most
