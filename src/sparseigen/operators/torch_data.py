@@ -342,7 +342,8 @@ class TorchData(Operator):
 
     def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
         """Steps on the device: the host looks every few of them; one pass over the data serves a block of runs."""
-        from sparseigen.operators.torch_iteration import DeviceBlock, DeviceRun
+        from sparseigen.operators.torch_block import DeviceBlock
+        from sparseigen.operators.torch_iteration import DeviceRun
 
         if len(cardinalities) == 1:
             return DeviceRun(self, cardinalities, nonnegative=nonnegative)
