@@ -106,7 +106,7 @@ def one_iteration(n_samples: int, size: int, bandwidth: float) -> Row:
     k, count = size // 20, 64
     each = seconds(lambda: step_often(operator, k, count), 5) / count
     moved = 4 * n_samples * (size + k)
-    steps = operator.kept(("triton", False), None)
+    steps = operator.find_workspace(("triton", False), None)
     replay = device_seconds(steps.graphs[0].replay, 4) / steps.length
     parts = {
         "product": device_seconds(lambda: steps.multiply(steps.scores, steps.product), 8),

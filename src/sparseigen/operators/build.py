@@ -234,7 +234,7 @@ class AdaptedOperator(Operator):
         return np.asarray(self.base.columns(indices))
 
     def block_apply(self, block: Matrix) -> Matrix:
-        """The object's own block product, or one product a column."""
+        """The object's own block product, or one product per column."""
         if hasattr(self.base, "block_apply"):
             return np.asarray(self.base.block_apply(block))
         everything = np.arange(self.size, dtype=np.int64)

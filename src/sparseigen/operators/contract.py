@@ -351,7 +351,7 @@ class Operator(ABC):
         One after the other here. An operator whose data are read in passes runs them side by side, so that each pass
         answers what all of them ask for. Computations must not depend on each other.
         """
-        return [one() for one in work]
+        return [compute() for compute in work]
 
     def negative_part(self) -> float:
         """How far below zero an eigenvalue of A can be, proven; infinite where nothing is known."""

@@ -21,7 +21,7 @@ from sparseigen.operators.contract import (
     Vector,
 )
 from sparseigen.operators.iteration import Iteration
-from sparseigen.operators.matrix import DenseSymmetric, gram, multiplied, parts, summed
+from sparseigen.operators.matrix import DenseSymmetric, cut_parts, gram, multiply, multiply_transposed
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.screening import SMALLEST_DATA, Memory, Screen
 
@@ -36,7 +36,7 @@ FUSED_SHARE = 0.3
 class DenseData(Operator):
     """A = D'D / (n - ddof) for dense data D (n samples x p variables), centred and scaled as asked.
 
-    The data are kept with one contiguous row a variable (column-major, seen from the caller), because a product
+    The data are kept with one contiguous row per variable (column-major, seen from the caller), because a product
     reads k variables, then all of them: nk + np numbers. One copy is made when centring, scaling or a change of
     layout needs it; column-major input used as it is (``center=False``) is not copied.
     """
@@ -52,7 +52,7 @@ class DenseData(Operator):
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
         check_copy_fits(values)
-        self.variables, self.means = _one_row_a_variable(values, center=center)
+        self.variables, self.means = _store_by_variable(values, center=center)
         variances = check_variances(self._variances(), self.dtype)
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
@@ -86,7 +86,7 @@ class DenseData(Operator):
 
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
-        return multiplied(self.variables, self.variables[indices].T / self.dtype.type(self.divisor))
+        return multiply(self.variables, self.variables[indices].T / self.dtype.type(self.divisor))
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
@@ -94,7 +94,7 @@ class DenseData(Operator):
         rows = np.empty((len(indices), self.size))  # the matrix is symmetric: rows are columns, and contiguous
         work = float(self.n_samples) * len(indices)
         exact = self.dtype == np.float64
-        for part in parts(self.size, work) if exact else row_blocks(self.size, self.n_samples):
+        for part in cut_parts(self.size, work) if exact else row_blocks(self.size, self.n_samples):
             rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
         return rows.T
 
@@ -125,8 +125,8 @@ class DenseData(Operator):
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two matrix products."""
-        scores = summed(self.variables, block.astype(self.dtype, copy=False))
-        return multiplied(self.variables, scores / self.dtype.type(self.divisor))
+        scores = multiply_transposed(self.variables, block.astype(self.dtype, copy=False))
+        return multiply(self.variables, scores / self.dtype.type(self.divisor))
 
     def prepared_for(self, n_products: int) -> Operator:
         """Form the Gram matrix where it pays: p small enough to hold it, and enough products to come.
@@ -216,7 +216,7 @@ def check_copy_fits(values: NDArray[np.floating]) -> None:
     check_room(values.nbytes + screening, f"the centred copy of X ({values.shape[0]} x {values.shape[1]})", remedy)
 
 
-def _one_row_a_variable(
+def _store_by_variable(
     values: NDArray[np.floating], *, center: bool
 ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
     """The transposed data in C order, centred, and the means; the caller's memory where nothing has to change.

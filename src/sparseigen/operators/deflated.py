@@ -102,10 +102,10 @@ class LowRankUpdated(WrappedOperator):
         spread = np.einsum("ij,ij->i", rows @ absolute, rows)
         largest = np.abs(self.base.diagonal()) if self.base.psd_by_construction else _row_maxima(self.base)
         operations = 2.0 * self.left.shape[1] + 8.0
-        own: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
+        rounding: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
         # Products that underflow are off by an absolute amount, which the other factor may enlarge.
-        own += operations * 2.0**-1060 * (1.0 + float(rows.max(initial=0.0)))
-        return self.base.entry_errors() + own + (self.diagonal() - self._stored_diagonal())
+        rounding += operations * 2.0**-1060 * (1.0 + float(rows.max(initial=0.0)))
+        return self.base.entry_errors() + rounding + (self.diagonal() - self._stored_diagonal())
 
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """The base's submatrix plus a rank-r block."""
@@ -139,7 +139,7 @@ def _row_maxima(operator: Operator) -> NDArray[np.float64]:
     return largest
 
 
-def _updated(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *, keeps_psd: bool) -> LowRankUpdated:
+def _update(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *, keeps_psd: bool) -> LowRankUpdated:
     """One more low-rank change; a second one joins the first in one wrapper."""
     psd = operator.positive_semidefinite if keeps_psd else None
     if not isinstance(operator, LowRankUpdated):
@@ -177,7 +177,7 @@ def projection(operator: Operator, vector: Vector) -> Operator:
 def project_out(operator: Operator, vector: Vector) -> Operator:
     """The same as a low-rank change, for any operator."""
     x, product, value = _product(operator, vector)
-    updated = _updated(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
+    updated = _update(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
     updated.find_negative_part = cache(partial(_projection_defect, operator, x, product, value))
     return updated
 
@@ -194,9 +194,9 @@ def _projection_defect(operator: Operator, x: Vector, product: Vector, value: fl
     support = np.flatnonzero(x)
     weights, columns = x[support], operator.accurate_columns(support)
     errors, unit = operator.entry_errors(), 2.0**-52
-    own = np.sqrt(errors) * float(np.abs(weights) @ np.sqrt(errors[support]))
+    inherited = np.sqrt(errors) * float(np.abs(weights) @ np.sqrt(errors[support]))
     rounding = 2.0 * (len(support) + 4) * unit * (np.abs(columns) @ np.abs(weights) + np.abs(product))
-    away = float(np.linalg.norm(np.abs(columns @ weights - product) + own + rounding)) * 1.000001
+    away = float(np.linalg.norm(np.abs(columns @ weights - product) + inherited + rounding)) * 1.000001
     length = float(np.linalg.norm(x)) * 1.000001
     apart = 2.0 * (len(x) + 4) * unit * float(np.abs(x) @ np.abs(product)) + length * away
     return (before + 2.0 * length * away + length**2 * apart) * 1.000001
@@ -205,7 +205,7 @@ def _projection_defect(operator: Operator, x: Vector, product: Vector, value: fl
 def hotelling(operator: Operator, vector: Vector) -> Operator:
     """A - (x'Ax) xx'. For a vector that is no eigenvector the result can be indefinite."""
     x, _, value = _product(operator, vector)
-    return _updated(operator, x[:, None], [[-value]], keeps_psd=False)
+    return _update(operator, x[:, None], [[-value]], keeps_psd=False)
 
 
 def schur_complement(operator: Operator, vector: Vector) -> Operator:
@@ -213,7 +213,7 @@ def schur_complement(operator: Operator, vector: Vector) -> Operator:
     _, product, value = _product(operator, vector)
     if value <= SMALLEST_VALUE:
         return operator  # the component carries no variance: there is nothing to condition on
-    return _updated(operator, product[:, None], [[-1.0 / value]], keeps_psd=True)
+    return _update(operator, product[:, None], [[-1.0 / value]], keeps_psd=True)
 
 
 class OrthogonalisedHotelling(LowRankUpdated):

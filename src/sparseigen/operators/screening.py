@@ -172,8 +172,8 @@ class Screen:
         }
 
 
-def _angle(vector: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def _angle(vector: NDArray[np.float64], reference: NDArray[np.float64]) -> float:
     """The sine of the angle between two vectors, rounded up; from their difference, so without cancellation."""
-    first, second = vector / kernels.length(vector), other / kernels.length(other)
+    first, second = vector / kernels.length(vector), reference / kernels.length(reference)
     across = first - kernels.inner_product(first, second) * second
     return min(1.0, kernels.length(across) * (1.0 + 1e-12) + 1e-14)

@@ -67,7 +67,7 @@ class DeviceBlock(Iteration):
             if self.block is not self.whole:
                 self.whole.take(stepping[leaving], self.block, leaving)
             if len(runs):
-                self.block = self.block.narrowed(np.flatnonzero(moving))
+                self.block = self.block.narrow(np.flatnonzero(moving))
         self.stepping = runs
         return runs
 
@@ -80,7 +80,7 @@ class DeviceBlock(Iteration):
 
 
 def _make_block(data: TorchData, count: int) -> Block:
-    block: Block = data.kept(("block", count), lambda: Block(data, count))
+    block: Block = data.find_workspace(("block", count), lambda: Block(data, count))
     return block
 
 
@@ -118,7 +118,7 @@ class Block:
         self.scores.copy_(torch.stack([combined[id(start)] for start in starts]) / self.data.divisor)
         return [values[id(start)] for start in starts]
 
-    def narrowed(self, rows: NDArray[np.int64]) -> Block:
+    def narrow(self, rows: NDArray[np.int64]) -> Block:
         """A block with those rows alone; its size is a power of two, so that few graphs serve all."""
         size = 1 << (len(rows) - 1).bit_length()
         chosen = self.data._places(np.resize(rows, size))
@@ -177,11 +177,11 @@ class Block:
         self._chunk(tf32=tf32)
         self.scores.copy_(scores)
         torch.cuda.synchronize(scores.device)
-        self.graphs[tf32] = torch_kernels.recorded(lambda: self._chunk(tf32=tf32))
+        self.graphs[tf32] = torch_kernels.record_graph(lambda: self._chunk(tf32=tf32))
 
-    def take(self, rows: NDArray[np.int64], other: Block, theirs: NDArray[np.int64]) -> None:
-        """Keep another block's iterates as these rows."""
-        self.vectors[self.data._places(rows)] = other.vectors[self.data._places(theirs)]
+    def take(self, rows: NDArray[np.int64], source: Block, places: NDArray[np.int64]) -> None:
+        """Keep iterates of a narrower block as these rows."""
+        self.vectors[self.data._places(rows)] = source.vectors[self.data._places(places)]
 
     def vectors_now(self) -> list[SparseVector]:
         """The iterates as unit vectors by their non-zeros."""

@@ -44,7 +44,7 @@ class Projection:
     against: Tensor
     """W in float64, shape (p, m)."""
     scores: Tensor
-    """S in float64, shape (m, n): one row a component."""
+    """S in float64, shape (m, n): one row per component."""
     against_native: Tensor
     scores_native: Tensor
     """The same in the data's precision, for products."""
@@ -55,11 +55,11 @@ class Projection:
         return len(self.components)
 
     def of_scores(self, scores: Tensor, shares: Tensor) -> Tensor:
-        """D P z from D z and W'z; ``scores`` may be a block with one row a vector."""
+        """D P z from D z and W'z; ``scores`` may be a block with one row per vector."""
         return scores - shares @ self.scores_native
 
     def of_product(self, product: Tensor, scores: Tensor) -> Tensor:
-        """P'D's from D's; ``scores`` may be a block with one row a vector."""
+        """P'D's from D's; ``scores`` may be a block with one row per vector."""
         return product - (scores @ self.scores_native.T) @ self.against_native.T
 
     def of_rows(self, rows: Tensor, chosen: Any) -> Tensor:
@@ -68,7 +68,7 @@ class Projection:
             return rows - self.against[chosen] @ self.scores
         return rows - self.against_native[chosen] @ self.scores_native
 
-    def raised(self, per_variable: Floats) -> Floats:
+    def spread_errors(self, per_variable: Floats) -> Floats:
         """sum_a |P_ai| t_a for every variable i, for numbers t >= 0: how the base's errors spread."""
         against = np.abs(self.against.cpu().numpy())
         inside = np.array([np.abs(component) @ per_variable for component in self.components])
@@ -76,7 +76,7 @@ class Projection:
         return spread
 
 
-def extended(data: TorchData, vector: Vector) -> Projection:
+def extend_projection(data: TorchData, vector: Vector) -> Projection:
     """The projection of data whose projection so far is ``data.projection``, with one more component."""
     import torch
 
@@ -105,7 +105,7 @@ def extended(data: TorchData, vector: Vector) -> Projection:
 class TorchData(Operator):
     """A = D'D / (n - ddof) for dense data D on a CUDA device (or on the CPU, in torch).
 
-    NumPy arrays go in and come out; the data stay on the device, one contiguous row a variable. One copy is made
+    NumPy arrays go in and come out; the data stay on the device, one contiguous row per variable. One copy is made
     when centring, scaling or a change of layout needs it. Products are in the data's precision (float32 or float64);
     the diagonal and every objective are accumulated in float64. Deflated data share the memory of the plain ones:
     `projection` says what is taken out of the products.
@@ -125,7 +125,7 @@ class TorchData(Operator):
         itemsize = int(data.values.dtype.itemsize)
         needed = self.size * torch_kernels.padded(self.n_samples) * itemsize
         with device_memory(f"data of {self.n_samples} samples x {self.size} variables", needed, self.device):
-            self.variables = _one_row_a_variable(data.values, self.device, must_copy=center or scale)
+            self.variables = _store_by_variable(data.values, self.device, must_copy=center or scale)
             self.dtype = np.dtype(str(self.variables.dtype).removeprefix("torch."))
             self._check_finite()
             self.means = self._centre() if center else np.zeros(self.size)
@@ -247,7 +247,7 @@ class TorchData(Operator):
             return errors
         longest = max(int(np.count_nonzero(component)) for component in self.projection.components)
         terms = 2.0 * (self.n_samples + 2 * (self.projection.rank + longest) + 16)
-        return self.projection.raised(np.sqrt(errors)) ** 2 + terms * 2.0**-52 * self.radii() ** 2
+        return self.projection.spread_errors(np.sqrt(errors)) ** 2 + terms * 2.0**-52 * self.radii() ** 2
 
     def factor(self) -> NDArray[np.float64] | None:
         """The data themselves, where they have fewer samples than variables and are small."""
@@ -264,7 +264,7 @@ class TorchData(Operator):
     def radii(self) -> NDArray[np.float64]:
         """sqrt(A_ii) without deflation, sum_a |P_ai| sqrt(A_aa) with: what rounding errors are relative to."""
         lengths = np.sqrt(self._plain_diagonal())
-        return lengths if self.projection is None else self.projection.raised(lengths)
+        return lengths if self.projection is None else self.projection.spread_errors(lengths)
 
     @property
     def plain(self) -> TorchData:
@@ -276,7 +276,7 @@ class TorchData(Operator):
         deflated = copy.copy(self)
         deflated.__dict__.pop("_diagonal_once", None)
         with self._room("deflation", 40 * self.size):
-            deflated.projection = extended(self, vector)
+            deflated.projection = extend_projection(self, vector)
         deflated._plain, deflated._kept = self.plain, {}
         return deflated
 
@@ -311,7 +311,7 @@ class TorchData(Operator):
         chosen = copy.copy(self)
         chosen.__dict__.pop("_diagonal_once", None)
         with self._room(f"{len(indices)} variables", len(indices) * self.n_samples * self.dtype.itemsize):
-            chosen.variables = _gathered(self.variables, self._places(indices))
+            chosen.variables = _gather_rows(self.variables, self._places(indices))
         chosen.size, chosen.candidates, chosen._kept = len(indices), len(indices), {}
         chosen.names = None if self.names is None else tuple(self.names[i] for i in indices)
         chosen.means, chosen.deviations = self.means[indices], self.deviations[indices]
@@ -366,7 +366,7 @@ class TorchData(Operator):
             self.size, product=samples * self.size, per_variable=samples, transfers=True, runs_per_pass=RUNS_PER_PASS
         )
 
-    def kept(self, key: Any, make: Any) -> Any:
+    def find_workspace(self, key: Any, make: Any) -> Any:
         """The work space of that name, made on first use."""
         if key not in self._kept:
             self._kept[key] = make()
@@ -398,13 +398,13 @@ def device_memory(what: str, needed: int, device: Any) -> Iterator[None]:
         free = torch.cuda.mem_get_info(device)[0] / 2**30 if torch.cuda.is_available() else 0.0
         message = (
             f"{what} need about {needed / 2**30:.2f} GiB on {device}, which has {free:.2f} GiB free. Use float32, free "
-            "other tensors there, pass data one row a variable with center=False (no copy is made then), or keep the "
+            "other tensors there, pass data one row per variable with center=False (no copy is made then), or keep the "
             "data in host memory (leave device out)."
         )
         raise DeviceMemoryError(message) from error
 
 
-def _gathered(variables: Tensor, places: Tensor) -> Tensor:
+def _gather_rows(variables: Tensor, places: Tensor) -> Tensor:
     """Some rows, padded like all of them."""
     storage = variables.new_zeros(len(places), torch_kernels.padded(variables.shape[1]))
     chosen = storage[:, : variables.shape[1]]
@@ -412,7 +412,7 @@ def _gathered(variables: Tensor, places: Tensor) -> Tensor:
     return chosen
 
 
-def _one_row_a_variable(values: Any, device: Any, *, must_copy: bool) -> Tensor:
+def _store_by_variable(values: Any, device: Any, *, must_copy: bool) -> Tensor:
     """The transposed data on the device, rows padded with zeros to a multiple of four entries.
 
     The caller's memory is used as it is where nothing has to change.

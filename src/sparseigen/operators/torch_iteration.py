@@ -37,7 +37,7 @@ class Mailbox:
 
         self.tensors = tensors
         self.on_device = bool(tensors[0].is_cuda)
-        self.copies = [torch.empty(one.shape, dtype=one.dtype, pin_memory=self.on_device) for one in tensors]
+        self.copies = [torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=self.on_device) for tensor in tensors]
         if self.on_device:
             self.arrived = torch.cuda.Event()
             self.side = torch.cuda.Stream(tensors[0].device)
@@ -97,7 +97,7 @@ class DeviceRun(Iteration):
         data, nonnegative = self.operator, self.nonnegative
         if not torch_kernels.usable(data.variables):
             return TorchSteps(data, nonnegative=nonnegative)
-        steps: Steps = data.kept(("triton", nonnegative), lambda: TritonSteps(data, nonnegative=nonnegative))
+        steps: Steps = data.find_workspace(("triton", nonnegative), lambda: TritonSteps(data, nonnegative=nonnegative))
         return steps
 
     def begin(self, starts: Sequence[SparseVector]) -> list[float]:
@@ -301,7 +301,7 @@ class TritonSteps:
         self._chunk(ring)
         self.scores.copy_(before)
         torch.cuda.synchronize(self.scores.device)
-        self.graphs[ring] = torch_kernels.recorded(lambda: self._chunk(ring))
+        self.graphs[ring] = torch_kernels.record_graph(lambda: self._chunk(ring))
 
     def launch(self, ring: int) -> None:
         """Replay the ring's graph, and copy what the host will look at behind it."""
@@ -309,8 +309,8 @@ class TritonSteps:
             self._chunk(ring)
         else:
             if None in self.graphs:
-                for one in (1, 0):  # recording ring 1 writes into it: ring 0 has not yet been taken from it
-                    self._capture_keeping_start(one)
+                for recorded in (1, 0):  # recording ring 1 writes into it: ring 0 has not yet been taken from it
+                    self._capture_keeping_start(recorded)
             self.graphs[ring].replay()
         self.on_host[ring].send()
 

@@ -21,7 +21,7 @@ LARGEST_DECOMPOSED = 200
 def lower_end(operator: Operator) -> float:
     """An estimate of the smallest eigenvalue, a little on the low side."""
     if operator.size <= LARGEST_DENSE:
-        matrix, exponent = _in_middle(operator.to_dense())
+        matrix, exponent = _scale_to_middle(operator.to_dense())
         values = np.linalg.eigvalsh(matrix)
         return math.ldexp(float(values[0]) - 1e-12 * float(np.abs(values).max()), exponent)
     start = np.sqrt(np.abs(operator.diagonal())) + 1.0 + np.sin(np.arange(operator.size))  # generic and reproducible
@@ -38,7 +38,7 @@ def _product_with(operator: Operator) -> Callable[[Weights], Weights]:
     return lambda vector: operator.block_apply(vector.reshape(-1, 1)).astype(float)
 
 
-def _in_middle(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+def _scale_to_middle(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     """The matrix times 2 ** -exponent, and the exponent: LAPACK does not converge on some matrices beyond 1e146."""
     exponent = scale_exponent(float(np.abs(matrix).max()))
     return (np.ldexp(matrix, -exponent) if exponent else matrix), exponent
@@ -51,13 +51,13 @@ def leading_eigenvector(operator: Operator) -> NDArray[np.float64]:
 
 
 def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
-    """Eigenvectors of the largest eigenvalues, one a column, largest first.
+    """Eigenvectors of the largest eigenvalues, one per column, largest first.
 
     LAPACK where the matrix is small, Lanczos from products above.
     """
     size = operator.size
     if size <= LARGEST_DECOMPOSED or count >= size - 1:
-        vectors = np.linalg.eigh(_in_middle(operator.to_dense())[0])[1]
+        vectors = np.linalg.eigh(_scale_to_middle(operator.to_dense())[0])[1]
         return np.ascontiguousarray(vectors[:, ::-1][:, :count])
     start = np.sqrt(np.abs(operator.diagonal())) + np.sin(np.arange(size))  # generic and reproducible
     _, vectors = run_arpack(_product_with(operator), count, start, tol=1e-10)

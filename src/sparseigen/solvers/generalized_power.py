@@ -84,9 +84,11 @@ def _solve_single(operator: Operator, cardinality: int, options: SolverOptions, 
     scale = penalty.largest_gamma(_largest_norm(operator))
     gammas = gamma_of(options, 1, scale)
     if gammas is not None:
-        return _finished(operator, cardinality, _single_unit(operator, float(gammas[0]), options, penalty), options)
+        return _fill_weights(operator, cardinality, _single_unit(operator, float(gammas[0]), options, penalty), options)
     tried = _with_cardinality(operator, cardinality, options, penalty, scale)
-    return max((_finished(operator, cardinality, outcome, options) for outcome in tried), key=lambda found: found.value)
+    return max(
+        (_fill_weights(operator, cardinality, outcome, options) for outcome in tried), key=lambda found: found.value
+    )
 
 
 def _single_unit(operator: Operator, gamma: float, options: SolverOptions, penalty: Penalty) -> SolverOutcome:
@@ -135,7 +137,9 @@ def _with_cardinality(
     return [outcome for outcome in (within, above) if outcome is not None]
 
 
-def _finished(operator: Operator, cardinality: int, outcome: SolverOutcome, options: SolverOptions) -> SolverOutcome:
+def _fill_weights(
+    operator: Operator, cardinality: int, outcome: SolverOutcome, options: SolverOptions
+) -> SolverOutcome:
     """The paper's last step: keep the pattern, put the best weights on it. Never more than k non-zeros."""
     vector, settings = outcome.vector, dict(outcome.settings)
     if len(vector.indices) > cardinality:
@@ -163,7 +167,7 @@ def _largest_norm(operator: Operator) -> float:
 
 
 def gamma_of(options: SolverOptions, count: int, scale: float) -> NDArray[np.float64] | None:
-    """The caller's penalties as absolute numbers, one a component; None where a cardinality is wanted instead.
+    """The caller's penalties as absolute numbers, one per component; None where a cardinality is wanted instead.
 
     ``gamma`` counts relative to the largest column norm of D (for l0: its square) unless ``relative`` is False.
     """

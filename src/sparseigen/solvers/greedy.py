@@ -1,23 +1,19 @@
-"""Greedy selection: forward (PathSPCA) and backward elimination.
+"""Greedy selection: backward elimination, and the forward path of PathSPCA.
 
-Greedy backward elimination: from all variables down to k.
+B. Moghaddam, Y. Weiss, S. Avidan, "Spectral bounds for sparse PCA: exact and greedy algorithms", NIPS 2006: from all
+variables down to k.
 
-B. Moghaddam, Y. Weiss, S. Avidan, "Spectral bounds for sparse PCA: exact and greedy algorithms", NIPS 2006.
+A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008),
+1269-1294: the whole path from one variable to k. From the variable of largest variance on, one variable is added at a
+time. Full greedy adds the one that makes the leading eigenvalue largest. Approximate greedy adds the one with the
+largest |A_j,I x|, x the leading eigenvector on the chosen set I: the one whose addition raises the value fastest, at
+the cost of a single product.
 
 Examples
 --------
 >>> import sparseigen as se
 >>> round(se.sparse_eigenvector(se.datasets.load_pitprops().matrix, 5, method="backward").value, 4)
 3.4062
-
-PathSPCA: greedy forward selection, the whole path from one variable to k.
-
-A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008),
-1269-1294.
-
-From the variable of largest variance on, one variable is added at a time. Full greedy adds the one that makes the
-leading eigenvalue largest. Approximate greedy adds the one with the largest |A_j,I x|, x the leading eigenvector on
-the chosen set I: the one whose addition raises the value fastest, at the cost of a single product.
 """
 
 from __future__ import annotations
@@ -140,7 +136,7 @@ def greedy_path(
     block[0, 0] = diagonal[chosen[0]]
     weights, value = np.ones(1), float(diagonal[chosen[0]])
     for count in range(1, cardinality + 1):
-        yield _sorted(chosen, weights), value
+        yield _sort(chosen, weights), value
         if count == cardinality:
             return
         columns[:, count - 1] = operator.columns(np.array(chosen[-1:], dtype=np.int64))[:, 0]
@@ -178,7 +174,7 @@ GREEDY: dict[str, Callable[[Matrix, Vector, list[int], Weights], Vector]] = {
 """What scores the next variable, by name."""
 
 
-def _sorted(chosen: list[int], weights: Weights) -> SparseVector:
+def _sort(chosen: list[int], weights: Weights) -> SparseVector:
     indices: Indices = np.array(chosen, dtype=np.int64)
     order = np.argsort(indices)
     return SparseVector(indices[order], weights[order])

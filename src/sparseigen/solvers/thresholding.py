@@ -1,9 +1,12 @@
 """Thresholded loadings: plain PCA, simple thresholding, and sPCA-rSVD.
 
-The baselines: plain PCA and its largest loadings.
-
 J. Cadima, I. T. Jolliffe, "Loadings and correlations in the interpretation of principal components", Journal of
 Applied Statistics 22 (1995), 203-214, which shows why largest loadings can mislead.
+
+H. Shen, J. Z. Huang, "Sparse principal component analysis via regularized low rank matrix approximation", Journal of
+Multivariate Analysis 99 (2008), 1015-1034: a regularised rank-one approximation of the data. The paper minimises
+|D - u v'|^2 + penalty(v) over unit u: v <- h(D'u), u <- Dv / |Dv|, from the leading singular vectors. As
+D'u = Av / sqrt(v'Av), the operator is enough (A = D'D).
 
 Examples
 --------
@@ -11,19 +14,6 @@ Examples
 >>> matrix = se.datasets.load_pitprops().matrix
 >>> [round(se.sparse_eigenvector(matrix, 5, method=name).value, 4) for name in ("pca", "threshold")]
 [3.3951, 3.4062]
-
-sPCA-rSVD: sparse PCA as a regularised rank-one approximation of the data.
-
-H. Shen, J. Z. Huang, "Sparse principal component analysis via regularized low rank matrix approximation", Journal of
-Multivariate Analysis 99 (2008), 1015-1034.
-
-The paper minimises |D - u v'|^2 + penalty(v) over unit u: v <- h(D'u), u <- Dv / |Dv|, from the leading singular
-vectors. As D'u = Av / sqrt(v'Av), the operator is enough (A = D'D).
-
-Examples
---------
->>> import sparseigen as se
->>> matrix = se.datasets.load_pitprops().matrix
 >>> se.sparse_eigenvector(matrix, 5, method="rsvd", method_options={"thresholding": "hard"}).support.tolist()
 [0, 1, 6, 8, 9]
 """
@@ -99,14 +89,14 @@ def solve_svd_thresholding(operator: Operator, cardinality: int, options: Solver
             reason = StopReason.VALUE_STALLED
             break
         images = product / np.sqrt(value)
-        vector = _thresholded(images, cardinality, level, name)
+        vector = _threshold(images, cardinality, level, name)
     vector = vector.truncated(cardinality)
     value = float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
     settings = {"start": "leading eigenvector", "polish": None, "thresholding": name, "penalty": level}
     return SolverOutcome(vector, value, reason, iteration, history, settings)
 
 
-def _thresholded(images: NDArray[np.float64], cardinality: int, level: float | None, name: str) -> SparseVector:
+def _threshold(images: NDArray[np.float64], cardinality: int, level: float | None, name: str) -> SparseVector:
     kept = kernels.largest_magnitudes(images, cardinality)
     if level is not None:
         loadings = THRESHOLDINGS[name](images, level)

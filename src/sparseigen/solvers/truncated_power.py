@@ -107,7 +107,7 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
         if len(starts) > 1:
             settings["start_used"] = best.label
     if options.polish is not None:
-        best = _finished(operator, best, options)
+        best = _solve_precisely(operator, best, options)
     return SolverOutcome(best.vector, best.value, best.stop_reason, best.n_iterations, best.history, settings)
 
 
@@ -283,7 +283,7 @@ def _polish(
     return run, total, limited
 
 
-def _finished(operator: Operator, run: Run, options: SolverOptions) -> Run:
+def _solve_precisely(operator: Operator, run: Run, options: SolverOptions) -> Run:
     """The answer solved by LAPACK where the search was content with Lanczos."""
     count = len(run.vector.indices)
     if options.nonnegative or not LARGEST_DIRECT < count <= LARGEST_DENSE_PROBLEM:

@@ -23,7 +23,7 @@ from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, SupportBlock, b
 from sparseigen.solvers.interface import Progress, SolverOptions
 from sparseigen.solvers.truncated_power import iterate_many, solve_truncated_power
 
-PRODUCTS_A_POINT = 4
+PRODUCTS_PER_POINT = 4
 """Products a point costs on average, for the decision whether forming the Gram matrix pays."""
 SHORT = 8
 """Paths of at most this many points are solved point by point from many starts first; of longer ones two points are,
@@ -57,7 +57,7 @@ def warm_path(
     >>> [round(value, 4) for _, value in warm_path(operator, [1, 5, 10], SolverOptions())]
     [1.0, 3.4062, 4.1726]
     """
-    operator = operator.prepared_for(PRODUCTS_A_POINT * len(cardinalities))
+    operator = operator.prepared_for(PRODUCTS_PER_POINT * len(cardinalities))
     shift = max(0.0, -lower_end(operator)) if operator.positive_semidefinite is False else 0.0
     climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
     polish = "swap" if len(cardinalities) <= FEW_POINTS else "solve"
@@ -126,10 +126,10 @@ class _Climber:
         """Two chains of their own, up and down; then neighbours' best points until nothing changes."""
         leading = np.array([int(self.operator.diagonal().argmax())], dtype=np.int64)
         point = self.climb(
-            self.cardinalities[0], *self._extended(SparseVector(leading, np.ones(1)), self.cardinalities[0])
+            self.cardinalities[0], *self._extend_support(SparseVector(leading, np.ones(1)), self.cardinalities[0])
         )
         for cardinality in self.cardinalities[1:]:
-            point = self.climb(cardinality, *self._extended(point[0], cardinality))
+            point = self.climb(cardinality, *self._extend_support(point[0], cardinality))
         for cardinality in self.cardinalities[-2::-1]:
             start = point[0].truncated(cardinality)
             point = self.climb(cardinality, start.indices, start.weights)
@@ -157,8 +157,8 @@ class _Climber:
         point, before = self.best[smaller], self.best[larger]
         if (point[0].indices.tobytes(), larger) in self.extended:
             return False
-        start = self._extended(point[0], larger)
-        self.climb(larger, *self._stepped(larger, *start, steps=0 if target - position == 1 else PLAIN_STEPS))
+        start = self._extend_support(point[0], larger)
+        self.climb(larger, *self._step_plainly(larger, *start, steps=0 if target - position == 1 else PLAIN_STEPS))
         return self.best[larger] is not before
 
     def _cut(self, position: int, target: int) -> bool:
@@ -168,10 +168,12 @@ class _Climber:
         before = self.best[smaller]
         start = self.best[larger][0].truncated(smaller)
         steps = 0 if position - target == 1 else PLAIN_STEPS
-        self.climb(smaller, *self._stepped(smaller, start.indices, start.weights, steps=steps))
+        self.climb(smaller, *self._step_plainly(smaller, start.indices, start.weights, steps=steps))
         return self.best[smaller] is not before
 
-    def _stepped(self, cardinality: int, indices: Indices, weights: Weights, *, steps: int) -> tuple[Indices, Weights]:
+    def _step_plainly(
+        self, cardinality: int, indices: Indices, weights: Weights, *, steps: int
+    ) -> tuple[Indices, Weights]:
         """The support after a few plain power steps, or an earlier one that was already solved."""
         for _ in range(steps):
             if indices.tobytes() in self.reached[cardinality]:
@@ -225,7 +227,7 @@ class _Climber:
             self.last_product = vector, product
         return self.last_product[1]
 
-    def _extended(self, vector: SparseVector, cardinality: int) -> tuple[Indices, Weights]:
+    def _extend_support(self, vector: SparseVector, cardinality: int) -> tuple[Indices, Weights]:
         """The support and the outside variables whose addition raises the value fastest: PathSPCA's step."""
         self.extended.add((vector.indices.tobytes(), cardinality))
         product = self._product(vector)

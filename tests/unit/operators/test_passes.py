@@ -36,7 +36,7 @@ def _over(blocks, function, arguments, merge):
 @pytest.mark.parametrize("mean", [0.0, 1e7])
 def test_moments_merge_without_cancelling(rng, sparse, mean):
     data = rng.standard_normal((90, 7)) + mean
-    found = _over(_blocks(data, sparse), passes.moments, (), passes.merged_moments)
+    found = _over(_blocks(data, sparse), passes.moments, (), passes.merge_moments)
     assert found.n_rows == 90
     assert found.bad == 0
     np.testing.assert_allclose(found.means, data.mean(axis=0), rtol=1e-14, atol=1e-15)
@@ -48,7 +48,7 @@ def test_moments_merge_without_cancelling(rng, sparse, mean):
 def test_first_bad_value_is_located_over_all_blocks(rng, sparse, value):
     data = rng.standard_normal((90, 7))
     data[43, 5] = data[80, 0] = value
-    found = _over(_blocks(data, sparse), passes.moments, (), passes.merged_moments)
+    found = _over(_blocks(data, sparse), passes.moments, (), passes.merge_moments)
     assert (found.bad, found.row, found.column) == (2, 43, 5)
 
 
@@ -75,8 +75,8 @@ def test_every_kind_of_request_equals_the_dense_formula(rng, sparse, explicit, d
     answers = _over(
         _blocks(data, sparse),
         passes.evaluate,
-        (standard, requests, passes.planned(requests, data.shape[1])),
-        passes.added,
+        (standard, requests, passes.plan_requests(requests, data.shape[1])),
+        passes.add_parts,
     )
     expected = [
         gram[:, one] @ [0.6, 0.8],
@@ -93,8 +93,8 @@ def test_every_kind_of_request_equals_the_dense_formula(rng, sparse, explicit, d
     wide_support = _over(
         _blocks(data, sparse),
         passes.evaluate,
-        (standard, wide, passes.planned(wide, data.shape[1])),
-        passes.added,
+        (standard, wide, passes.plan_requests(wide, data.shape[1])),
+        passes.add_parts,
     )
     np.testing.assert_allclose(wide_support[0], gram[:, many].sum(axis=1), atol=10 * tolerance)
 

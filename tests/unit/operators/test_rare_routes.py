@@ -13,7 +13,7 @@ from fuzzing.carriers import Foreign
 from sparseigen.errors import NonFiniteError, UnsupportedOperatorError, ZeroMatrixError
 from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS
-from sparseigen.operators.matrix import summed
+from sparseigen.operators.matrix import multiply_transposed
 from sparseigen.solvers import check_solver
 from tests.common.runs import runs_together
 
@@ -98,9 +98,9 @@ def test_blocks_whose_sums_overflow_are_refused():
 def test_products_made_in_parts_are_the_whole(rng, monkeypatch):
     left, right = rng.standard_normal((9, 3)), rng.standard_normal((9, 4))
     monkeypatch.setattr(
-        "sparseigen.operators.matrix.parts", lambda count, cost: [slice(0, 4), slice(4, 5), slice(5, 9)]
+        "sparseigen.operators.matrix.cut_parts", lambda count, cost: [slice(0, 4), slice(4, 5), slice(5, 9)]
     )
-    np.testing.assert_allclose(summed(left, right), left.T @ right)
+    np.testing.assert_allclose(multiply_transposed(left, right), left.T @ right)
 
 
 def test_what_a_solver_lacks_is_named():

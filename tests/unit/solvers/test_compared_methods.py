@@ -18,7 +18,7 @@ from sparseigen.solvers.eigenpairs import SupportBlock, leading_eigenvectors
 from sparseigen.solvers.elastic_net import follow_lasso_path, solve_elastic_net_block
 from sparseigen.solvers.generalized_power import _check_not_empty
 from sparseigen.solvers.greedy import greedy_path
-from sparseigen.solvers.thresholding import _thresholded
+from sparseigen.solvers.thresholding import _threshold
 from sparseigen.solvers.warm_path import _Climber
 
 METHODS = sorted(SOLVERS)
@@ -289,5 +289,5 @@ def test_leading_eigenvectors_of_large_matrices_come_from_products(data, monkeyp
 
 def test_soft_thresholding_shrinks_by_nothing_where_all_variables_are_kept() -> None:
     images = np.array([0.3, -0.4, 1.2])
-    np.testing.assert_allclose(_thresholded(images, 3, None, "soft").weights, images / np.linalg.norm(images))
-    np.testing.assert_allclose(_thresholded(images, 2, None, "soft").weights, np.array([-0.1, 0.9]) / 0.82**0.5)
+    np.testing.assert_allclose(_threshold(images, 3, None, "soft").weights, images / np.linalg.norm(images))
+    np.testing.assert_allclose(_threshold(images, 2, None, "soft").weights, np.array([-0.1, 0.9]) / 0.82**0.5)
