@@ -11,7 +11,10 @@ from pathlib import Path
 import coverage
 
 TESTS = ("tests/unit/solvers", "tests/unit/certificates", "tests/unit/exact",
-         "tests/unit/operators/test_operators.py", "tests/unit/operators/test_precision.py",
+         "tests/unit/operators/test_contract.py", "tests/unit/operators/test_build.py",
+         "tests/unit/operators/test_data.py", "tests/unit/operators/test_deflated.py",
+         "tests/unit/operators/test_matrix.py", "tests/unit/operators/test_moments.py",
+         "tests/unit/operators/test_sparse_data.py",
          "tests/unit/test_bad_input.py", "tests/unit/test_results.py", "tests/unit/test_hostile_numbers.py",
          "tests/unit/estimators/test_path.py", "tests/property/test_certificates.py",
          "tests/property/test_components_and_paths.py", "tests/property/test_hostile_certificates.py",
