@@ -242,8 +242,8 @@ def checkpoint() -> Files:
 
     def write(path: Path) -> None:
         log = PassLog(path, IDENTITY)
-        log.made("key0", lambda *_: [np.arange(6.0), np.eye(2)])
-        log.made("key1", lambda *_: moments)
+        log.find_or_compute("key0", lambda *_: [np.arange(6.0), np.eye(2)])
+        log.find_or_compute("key1", lambda *_: moments)
 
     return _written("saved", write)
 

@@ -122,7 +122,7 @@ def _checkpoint(path: Path) -> Any:
     from sparseigen.operators.checkpoint import PassLog
 
     log = PassLog(path, seeds.IDENTITY)
-    return [log.made(f"key{i}", lambda *_: [np.zeros(1)]) for i in range(3)]
+    return [log.find_or_compute(f"key{i}", lambda *_: [np.zeros(1)]) for i in range(3)]
 
 
 def _partition(path: Path) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 
 import sparseigen as se
 from benchmarks.gpu import problems
+from benchmarks.gpu.timings import runs_together
 from sparseigen.kernels import torch_kernels
 
 Row = tuple[str, bool, str]
@@ -151,12 +152,12 @@ def block_and_bound(data: Any, cardinalities: list[int]) -> Iterator[Row]:
     """The block path against single runs; the bound against a float64 one on the CPU and against the values."""
     for dtype in (np.float64, np.float32):
         operator = se.covariance(data.astype(dtype), device="cuda")
-        runs = operator.truncated_power_block(cardinalities, rtol=1e-7, atol=0.0, max_iterations=3000) or []
+        runs = runs_together(operator, cardinalities, rtol=1e-7, atol=0.0, max_iterations=3000)
         single = [
             se.sparse_eigenvector(operator, k, start="max-variance", polish=None, certify=False, max_iterations=3000)
             for k in cardinalities
         ]
-        same = sum(np.array_equal(run.indices, one.support) for run, one in zip(runs, single, strict=True))
+        same = sum(np.array_equal(run.vector.indices, one.support) for run, one in zip(runs, single, strict=True))
         worst = min(run.history[-1] / one.value - 1.0 for run, one in zip(runs, single, strict=True))
         name = np.dtype(dtype).name
         detail = f"{same} of {len(runs)} supports equal to single runs, smallest relative difference {worst:+.1e}"

@@ -11,10 +11,35 @@ import numpy as np
 import torch
 
 import sparseigen as se
+from sparseigen.operators.contract import SparseVector
+from sparseigen.solvers.interface import SolverOptions
+from sparseigen.solvers.truncated_power import Run, iterate, iterate_many
 
 Row = tuple[str, str, str, str]
-NEVER = {"rtol": -1.0, "atol": -1.0}
-"""A stop rule no iteration satisfies."""
+
+
+def start(operator: Any) -> SparseVector:
+    """The variable of largest variance."""
+    return SparseVector(np.array([int(np.argmax(operator.diagonal()))]), np.ones(1))
+
+
+def run_alone(operator: Any, cardinality: int, **options: Any) -> Run:
+    """Algorithm 1 from the variable of largest variance."""
+    return iterate(operator, cardinality, ("max-variance", start(operator)), SolverOptions(**options))
+
+
+def runs_together(operator: Any, cardinalities: list[int], **options: Any) -> list[Run]:
+    """The same for many cardinalities as blocks of runs."""
+    return iterate_many(operator, cardinalities, ("max-variance", start(operator)), SolverOptions(**options))
+
+
+def step_often(operator: Any, cardinality: int, count: int) -> None:
+    """So many iterations, looked at and never ended."""
+    steps, done = operator.iteration([cardinality]), 0
+    steps.begin([start(operator)])
+    while done < count:
+        done += len(steps.advance([0], count - done)[0])
+    steps.iterate(0, 1)
 
 
 def seconds(action: Callable[[], object], repeats: int = 7) -> float:
@@ -79,9 +104,9 @@ def iterations(bandwidth: float) -> Iterator[Row]:
 def one_iteration(n_samples: int, size: int, bandwidth: float) -> Row:
     operator = noise(n_samples, size)
     k, count = size // 20, 64
-    each = seconds(lambda: operator.truncated_power_run(*start(operator), k, max_iterations=count, **NEVER), 5) / count
+    each = seconds(lambda: step_often(operator, k, count), 5) / count
     moved = 4 * n_samples * (size + k)
-    steps = operator.kept(("triton", False), None)
+    steps = operator.find_workspace(("triton", False), None)
     replay = device_seconds(steps.graphs[0].replay, 4) / steps.length
     parts = {
         "product": device_seconds(lambda: steps.multiply(steps.scores, steps.product), 8),
@@ -97,11 +122,6 @@ def one_iteration(n_samples: int, size: int, bandwidth: float) -> Row:
         f"({100 * moved / replay / bandwidth:.0f} % on the device)",
         GOALS[n_samples, size],
     )
-
-
-def start(operator: Any) -> tuple[Any, Any]:
-    """The variable of largest variance."""
-    return np.array([int(np.argmax(operator.diagonal()))]), np.ones(1)
 
 
 def select_once(steps: Any) -> None:
@@ -139,7 +159,7 @@ def whole_path(n_samples: int, size: int, spikes: int) -> Row:
     operator, ks = noise(n_samples, size, spikes=spikes), path_cardinalities(size)
     some = ks[:: len(ks) // 3][:4]
     se.sparse_eigenvector(operator, ks[0])  # kernels are compiled
-    operator.truncated_power_block(ks, rtol=1e-3, atol=0.0, max_iterations=8)
+    runs_together(operator, ks, rtol=1e-3, atol=0.0, max_iterations=8)
     singles = [once(lambda k=k: se.sparse_eigenvector(operator, k)) for k in some]
     one = statistics.mean(taken for _, taken in singles)
     path, whole = once(lambda: se.cardinality_path(operator, ks))
@@ -165,13 +185,13 @@ def one_block(n_samples: int, size: int, spikes: int) -> Row:
     singles: list[Any] = []
 
     def together() -> None:
-        block[:] = operator.truncated_power_block(ks, **rule)
+        block[:] = runs_together(operator, ks, **rule)
 
     def alone() -> None:
-        singles[:] = [operator.truncated_power_run(*start(operator), k, **rule) for k in ks]
+        singles[:] = [run_alone(operator, k, **rule) for k in ks]
 
     whole, one = seconds(together, 3), seconds(alone, 1) / len(ks)
-    same = sum(np.array_equal(a.indices, b.indices) for a, b in zip(block, singles, strict=True))
+    same = sum(np.array_equal(a.vector.indices, b.vector.indices) for a, b in zip(block, singles, strict=True))
     behind = min(a.history[-1] / b.history[-1] - 1.0 for a, b in zip(block, singles, strict=True))
     counts = [run.n_iterations for run in singles]
     return (

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sparseigen as se
+from sparseigen.operators.contract import SparseVector
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def test_covariance_operator(benchmark: Any, data: np.ndarray) -> None:
 def test_power_step(benchmark: Any, data: np.ndarray) -> None:
     operator = se.covariance(data)
     support, weights = np.arange(50, dtype=np.int64), np.full(50, 50.0**-0.5)
-    step = benchmark(operator.power_step, support, weights, 50)
+    step = benchmark(operator.iteration([50]).step, SparseVector(support, weights), 50)
     assert len(step.indices) == 50
 
 

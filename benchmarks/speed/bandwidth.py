@@ -15,6 +15,7 @@ import numpy as np
 from benchmarks.timing import best_step
 from sparseigen import covariance, kernels
 from sparseigen.operators import screening
+from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.data import FUSED_SHARE
 
 SAMPLES = 500
@@ -48,11 +49,11 @@ def _show(data: np.ndarray, share: float, label: str) -> None:
             yield
 
     def ours() -> Iterator[np.ndarray]:
-        chosen, values = support, weights.astype(np.float64)
+        steps, vector = operator.iteration([cardinality]), SparseVector(support, weights.astype(np.float64))
         while True:
-            step = operator.power_step(chosen, values, cardinality)
-            chosen, values = step.indices, step.values / kernels.length(step.values)
-            yield chosen
+            step = steps.step(vector, cardinality)
+            vector = SparseVector(step.indices, step.values / kernels.length(step.values))
+            yield vector.indices
 
     def by_variable() -> Iterator[np.ndarray]:
         chosen, values = support, weights

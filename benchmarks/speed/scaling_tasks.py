@@ -21,6 +21,7 @@ import scipy.sparse as sp
 import sparseigen as se
 from sparseigen import kernels
 from sparseigen.operators import screening
+from sparseigen.operators.contract import SparseVector
 
 BUDGET = 0.4
 """Seconds of repeats; at least three, at most 200."""
@@ -31,16 +32,16 @@ Call = Callable[[], float]
 def _stepping(operator: Any, cardinality: int) -> Call:
     """One whole iteration after another: product, truncation, length. Its value is that of the iterate before."""
     start = int(np.argmax(operator.diagonal()))
-    state = (np.array([start], dtype=np.int64), np.ones(1))
+    steps, vector = operator.iteration([cardinality]), SparseVector(np.array([start], dtype=np.int64), np.ones(1))
     for _ in range(2):  # from one variable to the full cardinality
-        step = operator.power_step(*state, cardinality)
-        state = (step.indices, step.values / kernels.length(step.values))
+        step = steps.step(vector, cardinality)
+        vector = SparseVector(step.indices, step.values / kernels.length(step.values))
 
     def call() -> float:
-        nonlocal state
-        step = operator.power_step(*state, cardinality)
+        nonlocal vector
+        step = steps.step(vector, cardinality)
         length = kernels.length(step.values)
-        state = (step.indices, step.values / length)
+        vector = SparseVector(step.indices, step.values / length)
         return float(length)
 
     return call

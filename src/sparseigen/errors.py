@@ -104,7 +104,8 @@ class ClusterError(SparseigenError, ConnectionError):
 class GraphTooLargeError(SparseigenError, MemoryError):
     """No core of a graph on a cluster is small enough to be brought home."""
 
-    __new__ = Exception.__new__  # MemoryError has its own, which is refused where others unpickle this one
+    # MemoryError has its own, which is refused where others unpickle this one.
+    __new__ = Exception.__new__  # type: ignore[assignment]
 
 
 class NodeError(InputError, KeyError):
@@ -124,7 +125,8 @@ class MissingDependencyError(SparseigenError, ImportError):
 class DeviceMemoryError(SparseigenError, MemoryError):
     """The accelerator has too little memory for the data or for the work on them."""
 
-    __new__ = Exception.__new__  # MemoryError has its own, which is refused where others unpickle this one
+    # MemoryError has its own, which is refused where others unpickle this one.
+    __new__ = Exception.__new__  # type: ignore[assignment]
 
 
 class CheckpointError(InputError):

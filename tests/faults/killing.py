@@ -108,13 +108,13 @@ def _answer(number: int) -> list[Any]:
 def _checkpoint(folder: Path, version: int) -> None:
     log = PassLog(folder / "saved", IDENTITY)
     for number in range(40):
-        log.made(f"key{number}", lambda first, total, number=number: _answer(number))
+        log.find_or_compute(f"key{number}", lambda first, total, number=number: _answer(number))
 
 
 def _check_checkpoint(folder: Path) -> int:
     log = PassLog(folder / "saved", IDENTITY)
     for number in range(log.resumed):
-        for found, expected in zip(log.made(f"key{number}", _never), _answer(number), strict=True):
+        for found, expected in zip(log.find_or_compute(f"key{number}", _never), _answer(number), strict=True):
             np.testing.assert_array_equal(found, expected)
     resumed = log.resumed
     if resumed == 40:

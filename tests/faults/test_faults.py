@@ -62,7 +62,7 @@ def _fill(ballast: Path) -> None:
 def _store_until_full(log: PassLog) -> None:
     number = 0
     while True:
-        log.made(f"key{number}", partial(_numbers, number))
+        log.find_or_compute(f"key{number}", partial(_numbers, number))
         number += 1
 
 
@@ -101,7 +101,7 @@ def test_a_full_disk_under_a_checkpoint(small_disk: Path) -> None:
         _store_until_full(log)
     resumed = PassLog(small_disk / "saved", IDENTITY)
     assert 5 < resumed.resumed < 20
-    assert resumed.made("key0", lambda *_: pytest.fail("computed again"))[0][0] == 0.0
+    assert resumed.find_or_compute("key0", lambda *_: pytest.fail("computed again"))[0][0] == 0.0
     assert not list(small_disk.rglob("*.partial"))
 
 

@@ -21,7 +21,7 @@ from sparseigen.errors import (
     PartitionError,
     ShapeError,
 )
-from sparseigen.operators.pass_data import combined, folded, root
+from sparseigen.operators.pass_data import combine_nodes, fold_nodes, root
 
 
 @pytest.fixture
@@ -100,15 +100,15 @@ def test_tree_merges_in_one_order(count):
         return f"({first} {second})"
 
     leaves = {(0, number): str(number) for number in range(count)}
-    expected = root(folded(leaves, count, merge))
+    expected = root(fold_nodes(leaves, count, merge))
     assert expected.replace("(", "").replace(")", "").split() == [str(number) for number in range(count)]
     for holders in range(1, count + 1):
         cuts = [count * part // holders for part in range(holders + 1)]
         parts = [
-            folded({(0, number): str(number) for number in range(low, high)}, count, merge)
+            fold_nodes({(0, number): str(number) for number in range(low, high)}, count, merge)
             for low, high in pairwise(cuts)
         ]
-        assert root(combined(parts, count, merge)) == expected
+        assert root(combine_nodes(parts, count, merge)) == expected
 
 
 def test_sources(client, data, no_gram):

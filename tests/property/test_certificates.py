@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sparseigen.certificates import EFFORTS, UPPER_BOUNDS, certify
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import achieved_value
+from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.results import StopReason
 from sparseigen.solve import solve_exact
-from sparseigen.solvers.eigenpairs import leading_eigenpair
 from tests.brute_force import KINDS, brute_force, small_matrix
 
 # Random data may be nearly constant, of which the package warns on purpose: what is proven must hold there too.

@@ -61,7 +61,7 @@ def of_total_variance(ridge: float, **options: Any) -> Any:
 
     def find(matrix: Any, cardinalities: list[int], parameter: float) -> Vectors:
         operator = matrix if isinstance(matrix, se.Operator) else as_operator(matrix)
-        total = operator.trace()
+        total = float(operator.diagonal().sum())
         solve = penalised("spca", "penalty", method_options={"ridge": ridge * total}, deflation="block", **options)
         return solve(operator, cardinalities, parameter * total)
 

@@ -18,7 +18,7 @@ from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, gamma, sum_of_largest
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.operators.contract import DualParts, SparseVector
-from sparseigen.operators.matrix import summed
+from sparseigen.operators.matrix import multiply_transposed
 
 MOST_WORK = 2.5e9
 """Operations `default` may spend on the ascent, whatever k is."""
@@ -46,7 +46,7 @@ def dual_value(factor: Factor, points: Numbers, cardinality: int, *, hopeless_ab
         return np.inf
     total = sum_of_largest(remainders(factor, points), cardinality)
     penalty = total * (1.0 + 2.0 * gamma(cardinality)) + factor.rest + gram_slack(points)
-    top = largest_eigenvalue_bound(summed(points, points), hopeless_above=hopeless_above - penalty)
+    top = largest_eigenvalue_bound(multiply_transposed(points, points), hopeless_above=hopeless_above - penalty)
     return (top + penalty) * (1.0 + 8.0 * UNIT)
 
 
@@ -56,7 +56,7 @@ def dual_values(factor: Factor, points: Numbers) -> Numbers:
         return np.full(len(points), np.inf)
     totals = np.cumsum(np.sort(remainders(factor, points))[::-1])
     penalties = totals * (1.0 + 2.0 * gamma(len(totals))) + factor.rest + gram_slack(points)
-    return (largest_eigenvalue_bound(summed(points, points)) + penalties) * (1.0 + 8.0 * UNIT)
+    return (largest_eigenvalue_bound(multiply_transposed(points, points)) + penalties) * (1.0 + 8.0 * UNIT)
 
 
 def gram_slack(points: Numbers) -> float:
@@ -312,7 +312,7 @@ def _direction(problem: BoundProblem, rows: Numbers) -> Numbers:
         length = float(np.linalg.norm(direction))
         if length > 0.0:
             return np.asarray(direction / length)
-    return np.asarray(np.linalg.eigh(summed(rows, rows))[1][:, -1])
+    return np.asarray(np.linalg.eigh(multiply_transposed(rows, rows))[1][:, -1])
 
 
 TRIALS = 9

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sparseigen.certificates.rounding import ZERO, raised_sum, sum_of_largest
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector, computed_once
-from sparseigen.operators.wrapped import ShiftedOperator
+from sparseigen.operators.wrapped import scaled
 
 Numbers = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ class BoundProblem:
     """What was not computed because it would take too many columns, for the certificate's method."""
 
     def __post_init__(self) -> None:
-        self.columns_left = self.operator.affordable_columns()
+        self.columns_left = self.operator.costs.affordable_columns
         self.dense = self._formed()
         self._own_errors = self.operator.entry_errors()
         # Where a deflation left nothing but rounding, its errors are larger than the entries.
@@ -71,7 +71,7 @@ class BoundProblem:
         if self.dense is not None:
             largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
         elif self.columns_left < self.size:
-            largest = max(largest, self.operator.magnitude())
+            largest = max(largest, self.operator.magnitude)
         elif not self.operator.psd_by_construction:  # off the diagonal nothing is known yet
             largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._raw_blocks()))
         self.exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
@@ -106,7 +106,7 @@ class BoundProblem:
 
     def _formed(self) -> Numbers | None:
         """The matrix before scaling, where it is small enough to be held."""
-        largest = LARGEST_FETCHED if self.operator.transfers_cost else LARGEST_MATERIALISED
+        largest = LARGEST_FETCHED if self.operator.costs.transfers else LARGEST_MATERIALISED
         if self.size > largest or self.columns_left < self.size:
             return None
         # The matrix, a shifted copy to be factorised, and work space for sorting rows.
@@ -148,7 +148,7 @@ class BoundProblem:
 
     def _raw_blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
         chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
-        step = self.operator.columns_at_once(BLOCK_ENTRIES)
+        step = self.operator.costs.columns_at_once(BLOCK_ENTRIES)
         for begin in range(0, len(chosen), step):
             own = chosen[begin : begin + step]
             yield own, self.operator.accurate_columns(own).T
@@ -158,7 +158,7 @@ class BoundProblem:
         if abs(self.exponent) < LARGEST_EXPONENT:
             return self.operator
         power = min(-self.exponent, 1000)  # the reciprocal of a denormal number is none
-        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, power)))
+        return scaled(self.operator, float(np.ldexp(1.0, power)))
 
     def scaled(self, value: float) -> float:
         """A number of the caller's matrix, scaled like the entries (for comparisons only)."""

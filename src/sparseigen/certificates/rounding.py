@@ -58,7 +58,7 @@ def achieved_value(operator: Operator, vector: SparseVector) -> float:
         return _lowered(operator, vector, ready[0], ready[1], 0)
     count = len(indices)
     form, magnitude = 0.0, 0.0
-    step = operator.columns_at_once(BLOCK_ENTRIES)
+    step = operator.costs.columns_at_once(BLOCK_ENTRIES)
     parts = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
     blocks = [operator.accurate_columns(indices[part])[indices] for part in parts[:1]]  # most often the only one
     largest = max(float(np.abs(block).max()) for block in itertools.chain(blocks, _rest(operator, indices, parts)))

@@ -29,7 +29,7 @@ def trace_bound(problem: BoundProblem) -> float:
 
 def row_bound(problem: BoundProblem) -> float:
     """Gershgorin: for some row of the block, the diagonal entry plus the k - 1 largest others in magnitude."""
-    if problem.dense is None and problem.operator.transfers_cost:
+    if problem.dense is None and problem.operator.costs.transfers:
         bound = problem.operator.scaled_gershgorin(problem.cardinality, np.ones(problem.size), 1)
         return np.inf if bound is None else stored_rows_bound(problem, bound)
     return scaled_row_values(problem, np.ones(problem.size))[0]
@@ -93,7 +93,7 @@ def scaled_row_bound(problem: BoundProblem) -> float:
         ready = _made_by_operator(problem)
         if ready is not None:
             return ready
-    return np.inf if problem.operator.transfers_cost and problem.dense is None else _iterated(problem)[0]
+    return np.inf if problem.operator.costs.transfers and problem.dense is None else _iterated(problem)[0]
 
 
 def _made_by_operator(problem: BoundProblem) -> float | None:

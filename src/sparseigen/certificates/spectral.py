@@ -13,6 +13,7 @@ import numpy as np
 
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma
+from sparseigen.kernels.eigen import run_arpack
 from sparseigen.operators.contract import LARGEST_MATERIALISED
 
 PANEL = 128
@@ -120,12 +121,9 @@ def _estimate(matrix: Numbers) -> float:
     """The largest eigenvalue as LAPACK or Lanczos sees it: where the search for a proof starts."""
     if len(matrix) <= DIRECT:
         return float(np.linalg.eigvalsh(matrix)[-1])
-    from scipy.sparse.linalg import ArpackNoConvergence, eigsh
-
     for tolerance, basis in ((1e-9, 20), (1e-4, 100)):
-        found = {"tol": tolerance, "ncv": min(basis, len(matrix) - 1), "v0": _generic(len(matrix))}
-        try:
-            return float(eigsh(matrix, k=1, which="LA", return_eigenvectors=False, **found)[0])
-        except ArpackNoConvergence:
-            continue
+        start, basis = _generic(len(matrix)), min(basis, len(matrix) - 1)
+        values, _ = run_arpack(matrix, 1, start, tol=tolerance, ncv=basis, return_eigenvectors=False)
+        if len(values):
+            return float(values[0])
     return float(np.linalg.norm(matrix, np.inf))  # never below, and all eigenvalues at once would take minutes

@@ -169,7 +169,7 @@ def _shares(loaded: Loaded, results: list[Any]) -> Any:
     from sparseigen.components.variance import explained_variance
 
     vectors = [result.vector for result in results]
-    return explained_variance(loaded.operator, vectors, definition="plain") / loaded.operator.trace()
+    return explained_variance(loaded.operator, vectors, definition="plain") / float(loaded.operator.diagonal().sum())
 
 
 def _show_components(loaded: Loaded, results: list[Any], output: Output, *, wanted: str) -> None:
@@ -217,7 +217,7 @@ def _page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, 
         labels=loaded.table.labels,
         stability=steady,
         title=f"{loaded.source}: {len(results)} sparse component{'s' if len(results) > 1 else ''}",
-        total_variance=loaded.operator.trace(),
+        total_variance=float(loaded.operator.diagonal().sum()),
         settings=loaded.facts(),
     )
 
@@ -320,7 +320,7 @@ def demo(report: Path | None) -> None:
     operator = data.operator()
     results = sparse_components(operator, PITPROPS_CARDINALITIES)
     vectors = [result.vector for result in results]
-    total = operator.trace()
+    total = float(operator.diagonal().sum())
     shares = explained_variance(operator, vectors, definition="plain") / total
     print(f"{data.description}: {len(results)} sparse components\n")
     print(components_table(results, shares.tolist()))

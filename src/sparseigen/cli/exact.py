@@ -117,7 +117,7 @@ def _bracket(loaded: Loaded, cardinality: int, chosen: list[int] | None, effort:
 
 
 def _sentence(loaded: Loaded, found: Any, cardinality: int, chosen: list[int] | None) -> str:
-    total = loaded.operator.trace()
+    total = float(loaded.operator.diagonal().sum())
     low, high = found.lower_bound / total, found.upper_bound / total
     who = f"The best {cardinality} found explain" if chosen is None else f"Your {len(chosen)} variables explain"
     first = f"{who} {low:.4%} of the variance (value {found.lower_bound:.8g})."
@@ -176,7 +176,7 @@ def _page(loaded: Loaded, result: Any) -> Any:
         scores=loaded.scores([result.vector]),
         labels=loaded.table.labels,
         title=f"{loaded.source}: the best {result.cardinality} variables",
-        total_variance=loaded.operator.trace(),
+        total_variance=float(loaded.operator.diagonal().sum()),
         settings=loaded.facts(),
     )
 
@@ -184,7 +184,7 @@ def _page(loaded: Loaded, result: Any) -> Any:
 def _show_exact(loaded: Loaded, result: Any, output: Output) -> None:
     from sparseigen.report.words import components_table
 
-    share = result.value / loaded.operator.trace()
+    share = result.value / float(loaded.operator.diagonal().sum())
     nodes = result.settings["nodes"]
     closing = f"{result.stop_reason.value.replace('_', ' ')} after {nodes} nodes, {result.seconds:.2f} s"
     table = f"{loaded.title()}\n\n{components_table([result], [share])}\n\n{closing}"

@@ -240,7 +240,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _explain(self, operator: Operator) -> None:
         columns = self.components_.T
-        images, total = products(operator, columns), operator.trace()
+        images, total = products(operator, columns), float(operator.diagonal().sum())
         self.explained_variances_ = {name: explain(columns, images) for name, explain in VARIANCES.items()}
         self.explained_variance_ratios_ = {name: v / total for name, v in self.explained_variances_.items()}
         self.explained_variance_ = self.explained_variances_[self.variance]

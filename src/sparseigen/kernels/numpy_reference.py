@@ -1,8 +1,6 @@
-"""The kernels in NumPy: what the compiled ones are tested against, and what runs without a compiler.
+"""The kernels in NumPy: what the compiled and GPU twins are tested against, and what runs without a compiler.
 
-The NumPy kernels: the truth the compiled and GPU twins are tested against.
-
-Data are stored with one row a variable (the transpose of samples x variables, C order), so that a variable's
+Data are stored with one row per variable (the transpose of samples x variables, C order), so that a variable's
 samples are contiguous. A product with a sparse vector is then `combine_rows` over the chosen variables, and the
 correlation of every variable with a score vector is `row_dots`.
 """

@@ -1,13 +1,8 @@
-"""Products and truncation on a torch device: torch's own operations, and Triton kernels where they run.
+"""Products and truncation on a torch device: in torch's own operations, and by Triton kernels where they run.
 
-The kernels on torch tensors, in torch's own operations: on any device, with no host synchronisation.
-
-The Triton kernels are their fast twins on CUDA. torch is imported inside the functions: importing this module is free.
-
-The Triton kernels behind plain calls on CUDA tensors: grids, block sizes and work space.
-
-torch and triton are imported inside: importing this module is free. A `RowProduct`, a `RowCombination` and a
-`Selection` each own their work space and may be captured in a CUDA graph.
+The functions run on any device with no host synchronisation; the Triton kernels are their fast twins on CUDA, with
+their grids, block sizes and work space. torch and triton are imported inside: importing this module is free. A
+`RowProduct`, a `RowCombination` and a `Selection` each own their work space and may be captured in a CUDA graph.
 """
 
 from __future__ import annotations
@@ -70,6 +65,20 @@ def top_sums(values: Tensor, count: int) -> Tensor:
     return torch.topk(values, count, dim=1, sorted=False).values.double().sum(dim=1)
 
 
+def sums_of_largest(values: Tensor, count: int) -> Tensor:
+    """`top_sums` by the Triton kernels where they run; rows may have fewer entries than ``count``."""
+    import torch
+
+    n_rows, size = values.shape
+    if count >= size:
+        return values.double().sum(dim=1)
+    if not usable(values):
+        return top_sums(values, count)
+    wanted = torch.full((n_rows,), count, dtype=torch.int32, device=values.device)
+    with torch.cuda.device_of(values):
+        return Selection(values, n_rows, size).top_sums(values.contiguous(), wanted)
+
+
 @contextmanager
 def matmul_precision(*, tf32: bool) -> Iterator[None]:
     """Inside, float32 matrix products on CUDA use tf32, or surely do not; the caller's choice returns afterwards."""
@@ -87,7 +96,7 @@ def matmul_precision(*, tf32: bool) -> Iterator[None]:
         setattr(settings, name, before)
 
 
-def recorded(work: Callable[[], None]) -> Any:
+def record_graph(work: Callable[[], None]) -> Any:
     """``work`` as a CUDA graph; everything it calls has run before, so that nothing is compiled meanwhile.
 
     Python's cycle collector rests: an older graph freed while this one is being recorded invalidates the recording. So
@@ -119,7 +128,7 @@ def usable(tensor: Tensor) -> bool:
 
 
 def _units(matrix: Tensor) -> tuple[int, int, int]:
-    """(width in units, stride in units, entries a unit): units of four let the compiler load 16 bytes at a time.
+    """(width in units, stride in units, entries per unit): units of four let the compiler load 16 bytes at a time.
 
     Columns between the matrix' width and the next multiple of four must be zero where the stride leaves room for
     them; `TorchData` lays its data out so.
@@ -218,9 +227,9 @@ class Selection:
 
         n_rows = values.shape[0]
         grid, stride = (self.n_blocks, n_rows), values.stride(0)
-        for one in range(self.passes):
+        for digit in range(self.passes):
             triton_kernels.count_digits[grid](
-                values, self.histograms, self.state, wanted, self.size, stride, one, self.passes, self.wide,
+                values, self.histograms, self.state, wanted, self.size, stride, digit, self.passes, self.wide,
                 self.nonnegative, self.block, num_warps=self.warps,
             )  # fmt: skip
         triton_kernels.count_kept[grid](

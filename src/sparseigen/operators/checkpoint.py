@@ -64,7 +64,7 @@ class PassLog:
             raise CheckpointError(message)
         self.resumed = len(self.records)
 
-    def made(self, key: str, compute: Callable[[int, Any], Any]) -> Any:
+    def find_or_compute(self, key: str, compute: Callable[[int, Any], Any]) -> Any:
         """The answer of the next pass: the stored one, or computed and stored.
 
         ``compute(first_row, total)`` goes on from a total over the rows before ``first_row`` (0 and None: from the

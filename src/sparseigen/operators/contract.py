@@ -6,10 +6,11 @@ sparse vector, show columns and small blocks, and wrap itself (shifted, deflated
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.memory import check_room
 from sparseigen.errors import UnsupportedOperatorError
+
+if TYPE_CHECKING:
+    from sparseigen.operators.iteration import Iteration
 
 Value = TypeVar("Value")
 
@@ -67,6 +71,8 @@ Matrix = NDArray[Any]
 Weights = NDArray[np.float64]
 Answer = TypeVar("Answer")
 
+LARGEST_PLAIN_EXPONENT = 200
+"""Entries between 2**-200 and 2**200 are worked with as they are."""
 LARGEST_MATERIALISED = 4096
 """No operator forms its p x p matrix above this size (128 MiB in float64)."""
 
@@ -78,11 +84,59 @@ class SparseVector:
     indices: Indices
     weights: Weights
 
+    @classmethod
+    def from_dense(cls, vector: NDArray[np.float64]) -> SparseVector:
+        """The non-zeros of a vector, brought to length one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> SparseVector.from_dense(np.array([0.0, 3.0, 0.0, -4.0])).truncated(1)
+        SparseVector(indices=array([3]), weights=array([-1.]))
+        """
+        indices = np.flatnonzero(vector).astype(np.int64)
+        return cls(indices, vector[indices] / np.linalg.norm(vector[indices]))
+
+    def truncated(self, cardinality: int) -> SparseVector:
+        """The unit vector of the k largest weights, ties to the lowest index; itself where it has no more."""
+        if len(self.indices) <= cardinality:
+            return self
+        kept = kernels.largest_magnitudes(self.weights, cardinality)
+        return SparseVector(self.indices[kept], self.weights[kept] / np.linalg.norm(self.weights[kept]))
+
     def spread(self, size: int) -> Weights:
         """The vector of full length."""
         full = np.zeros(size)
         full[self.indices] = self.weights
         return full
+
+
+@dataclass(frozen=True)
+class AccessCosts:
+    """What it costs to look at a matrix, for sharing out work."""
+
+    column: int
+    """Numbers per column as it is fetched."""
+    product: float = 0.0
+    """Multiplications of a product with a sparse vector, whatever its support."""
+    per_variable: float = 0.0
+    """Multiplications that each variable of the support adds."""
+    columns_per_pass: int | None = None
+    """Columns that one pass over the data gives; None where there are no passes to save."""
+    affordable_columns: float = np.inf
+    """Columns that a default bound may ask for, all in all; where each is dear, not every bound pays."""
+    transfers: bool = False
+    """Whether what is returned crosses a bus or a network: callers then ask for no more than they need."""
+    runs_per_pass: int = 1
+    """How many runs of an iteration share a pass over the data; where it is 1, each costs its own."""
+
+    def step(self, cardinality: int) -> float:
+        """Multiplications of one power step."""
+        return self.product + cardinality * self.per_variable
+
+    def columns_at_once(self, entries: int) -> int:
+        """How many columns to ask for at a time, where a block of about ``entries`` numbers suits the caller."""
+        return max(1, entries // self.column) if self.columns_per_pass is None else self.columns_per_pass
 
 
 class PowerStep(NamedTuple):
@@ -94,20 +148,6 @@ class PowerStep(NamedTuple):
     indices: Indices
     values: NDArray[np.float64]
     quadratic_form: float
-
-
-class PowerRun(NamedTuple):
-    """A whole run of the truncated power method, made by an operator whose data live on a device.
-
-    ``indices`` (ascending) and ``weights`` are the last iterate, ``history`` the objective of the start and of every
-    iterate. ``ended`` is "value_stalled", "fixed_point" (the product vanished) or "iteration_limit".
-    """
-
-    indices: Indices
-    weights: NDArray[np.float64]
-    history: list[float]
-    ended: str
-    n_iterations: int
 
 
 class DualParts(NamedTuple):
@@ -165,8 +205,6 @@ class Operator(ABC):
     """True or False where the construction proves it, None where it is not known."""
     psd_by_construction: bool = False
     """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
-    transfers_cost: bool = False
-    """Whether what an operator returns crosses a bus or a network: callers then ask for no more than they need."""
 
     @abstractmethod
     def _diagonal(self) -> NDArray[np.float64]:
@@ -184,6 +222,11 @@ class Operator(ABC):
     def block_apply(self, block: Matrix) -> Matrix:
         """The product A V with a dense block V of shape (size, m), in one pass over the data."""
 
+    @property
+    def costs(self) -> AccessCosts:
+        """What products and columns cost; k columns per product for a matrix."""
+        return AccessCosts(self.size, per_variable=float(self.size))
+
     @computed_once
     def _diagonal_once(self) -> NDArray[np.float64]:
         diagonal = np.ascontiguousarray(self._diagonal(), dtype=np.float64)
@@ -194,10 +237,7 @@ class Operator(ABC):
         """The diagonal of A in float64, read-only."""
         return self._diagonal_once
 
-    def trace(self) -> float:
-        """The sum of the diagonal: the total variance of a covariance."""
-        return float(self.diagonal().sum())
-
+    @property
     def magnitude(self) -> float:
         """The size of the entries: the largest ``|diagonal entry|`` where A is PSD, which bounds all others there.
 
@@ -210,55 +250,19 @@ class Operator(ABC):
 
     @computed_once
     def _largest_entry(self) -> float:
-        step = self.columns_at_once(1 << 20)
+        step = self.costs.columns_at_once(1 << 20)
         starts = range(0, self.size, step)
         blocks = (np.arange(begin, min(begin + step, self.size), dtype=np.int64) for begin in starts)
         return max(float(np.abs(self.accurate_columns(block)).max()) for block in blocks)
 
-    def apply(self, vector: Vector) -> Vector:
-        """The product A v with a dense vector."""
-        product: Vector = self.block_apply(np.asarray(vector)[:, None])[:, 0]
-        return product
+    def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
+        """The steps of Algorithm 1 with this matrix, for one run per cardinality; `solvers.truncated_power` drives it.
 
-    def power_step(
-        self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
-    ) -> PowerStep:
-        """Product and truncation in one, with the value of the vector that went in.
-
-        Ties are broken by lowest index. With ``nonnegative`` only positive entries are kept.
+        With ``nonnegative`` a step keeps positive entries only.
         """
-        product = self.apply_support(indices, weights)
-        value = kernels.inner_product(np.asarray(weights, dtype=np.float64), product[indices].astype(np.float64))
-        kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
-        values = product[kept].astype(np.float64)
-        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+        from sparseigen.operators.iteration import Iteration
 
-    def truncated_power_run(
-        self,
-        indices: Indices,
-        weights: Vector,
-        cardinality: int,
-        *,
-        rtol: float,
-        atol: float,
-        max_iterations: int,
-        nonnegative: bool = False,
-        until_support_repeats: bool = False,
-    ) -> PowerRun | None:
-        """The whole loop of Algorithm 1 where the data are, or None: then the solver makes the steps itself.
-
-        Optional. Worth offering where a round trip of every iterate through host memory costs more than the step.
-        """
-        return None
-
-    def truncated_power_block(
-        self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
-    ) -> list[PowerRun] | None:
-        """Algorithm 1 from the largest variance for many cardinalities at once, or None where it does not pay.
-
-        Optional. One pass over the data then serves all cardinalities.
-        """
-        return None
+        return Iteration(self, cardinalities, nonnegative=nonnegative)
 
     def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
         """A proven upper bound on the largest sparse eigenvalue from scaled row sums, or None: not offered.
@@ -284,36 +288,20 @@ class Operator(ABC):
         """
         return None
 
-    def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
-        """Of each column the sums of its k largest squares, and of its k - 1 largest off the diagonal, or None.
-
-        Optional, for operators whose columns cost more to fetch than to look at.
-        """
-        return None
-
-    def projected(self, vector: Vector) -> Operator | None:
-        """(I - xx') A (I - xx') made where the data are, or None: then `deflated` wraps the products.
-
-        Optional. ``vector`` need not be of unit length.
-        """
-        return None
-
     def apply_top(self, indices: Indices, weights: Vector, cardinality: int) -> tuple[Indices, NDArray[np.float64]]:
         """The indices and values of the ``cardinality`` largest entries of A x."""
-        step = self.power_step(indices, weights, cardinality)
+        vector = SparseVector(indices, np.asarray(weights, dtype=np.float64))
+        step = self.iteration([cardinality]).step(vector, cardinality)
         return step.indices, step.values
 
-    def step_cost(self, cardinality: int) -> float:
-        """Multiplications of one power step, for sharing out work; k columns for a matrix."""
-        return float(cardinality) * self.size
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns] in float64; without ``columns`` the principal submatrix at ``rows``."""
+        chosen = self.columns(rows if columns is None else columns)
+        return chosen[rows].astype(np.float64)
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """The principal submatrix of A at ``indices``, float64."""
-        return self.columns(indices)[indices].astype(np.float64)
-
-    def cross(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
-        """A[rows, columns] in float64."""
-        return self.columns(columns)[rows].astype(np.float64)
+    def native_columns(self, indices: Indices) -> Any:
+        """The columns of A at ``indices`` where the data are, in their own type of array."""
+        return self.columns(indices)
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """The columns of A at ``indices`` in float64, each entry within `entry_errors` of the exact one."""
@@ -366,15 +354,7 @@ class Operator(ABC):
         One after the other here. An operator whose data are read in passes runs them side by side, so that each pass
         answers what all of them ask for. Computations must not depend on each other.
         """
-        return [one() for one in work]
-
-    def columns_at_once(self, entries: int) -> int:
-        """How many columns to ask for at a time, where a block of about ``entries`` numbers suits the caller."""
-        return max(1, entries // self.size)
-
-    def affordable_columns(self) -> float:
-        """How many columns of A a default bound may ask for, all in all; where each is dear, not every bound pays."""
-        return np.inf
+        return [compute() for compute in work]
 
     def negative_part(self) -> float:
         """How far below zero an eigenvalue of A can be, proven; infinite where nothing is known."""
@@ -386,17 +366,11 @@ class Operator(ABC):
 
         return ShiftedOperator(self, shift=shift)
 
-    def negated(self) -> Operator:
-        """-A."""
-        from sparseigen.operators.wrapped import ShiftedOperator
-
-        return ShiftedOperator(self, sign=-1.0)
-
     def deflated(self, vector: Vector) -> Operator:
         """(I - xx') A (I - xx') for a unit vector x: projection deflation."""
-        from sparseigen.operators.deflated import projection
+        from sparseigen.operators.deflated import project_out
 
-        return projection(self, vector)
+        return project_out(self, vector)
 
     def restricted(self, indices: Indices) -> Operator:
         """The principal submatrix at ``indices`` as an operator."""
@@ -410,3 +384,18 @@ class Operator(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.size} x {self.size} {self.dtype}>"
+
+
+def scale_exponent(magnitude: float) -> int:
+    """The power of two by which entries of that size are divided before squares of them are formed; most often 0.
+
+    Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the
+    middle of it without rounding.
+
+    Examples
+    --------
+    >>> scale_exponent(3.0), scale_exponent(1e200), scale_exponent(1e-200)
+    (0, 665, -664)
+    """
+    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
+    return exponent if abs(exponent) > LARGEST_PLAIN_EXPONENT else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,20 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerStep, Vector
-from sparseigen.operators.matrix import DenseSymmetric, gram, multiplied, parts, summed
+from sparseigen.operators.contract import (
+    LARGEST_MATERIALISED,
+    AccessCosts,
+    Indices,
+    Matrix,
+    Operator,
+    PowerStep,
+    SparseVector,
+    Vector,
+)
+from sparseigen.operators.iteration import Iteration
+from sparseigen.operators.matrix import DenseSymmetric, cut_parts, gram, multiply, multiply_transposed
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
-from sparseigen.operators.screening import SMALLEST_DATA, Run, Screen
+from sparseigen.operators.screening import SMALLEST_DATA, Memory, Screen
 
 CACHED_ENTRIES = 1 << 15
 """Numbers that are copied, averaged and centred while they are in the cache."""
@@ -26,7 +36,7 @@ FUSED_SHARE = 0.3
 class DenseData(Operator):
     """A = D'D / (n - ddof) for dense data D (n samples x p variables), centred and scaled as asked.
 
-    The data are kept with one contiguous row a variable (column-major, seen from the caller), because a product
+    The data are kept with one contiguous row per variable (column-major, seen from the caller), because a product
     reads k variables, then all of them: nk + np numbers. One copy is made when centring, scaling or a change of
     layout needs it; column-major input used as it is (``center=False``) is not copied.
     """
@@ -42,7 +52,7 @@ class DenseData(Operator):
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
         check_copy_fits(values)
-        self.variables, self.means = _one_row_a_variable(values, center=center)
+        self.variables, self.means = _store_by_variable(values, center=center)
         variances = check_variances(self._variances(), self.dtype)
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
@@ -51,7 +61,6 @@ class DenseData(Operator):
             for rows in row_blocks(self.size, self.n_samples):
                 self.variables[rows] /= self.deviations[rows, None].astype(self.dtype)
         self.screen = Screen(self.variables, np.sqrt(self.diagonal() * self.divisor))
-        self._runs: dict[int, Run] = {}
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
@@ -71,73 +80,13 @@ class DenseData(Operator):
         scores /= self.dtype.type(self.divisor)
         return kernels.row_dots(self.variables, scores)
 
-    def power_step(
-        self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
-    ) -> PowerStep:
-        """Product and truncation in one; on large data only the variables that can be chosen are read."""
-        if not self.screen.worthwhile and not self._fusing(cardinality):
-            return self._small_step(indices, weights, cardinality, nonnegative)
-        run = self._run(indices)
-        scores = run.combined_scores(indices, weights)
-        if scores is None:
-            scores = kernels.combine_rows(self.variables, indices, weights.astype(self.dtype, copy=False))
-        wide = scores.astype(np.float64)
-        value = kernels.inner_product(wide, wide) / self.divisor
-        vector = scores / self.dtype.type(self.divisor)
-        found = None if nonnegative else self.screen.bounds(run, vector, cardinality)
-        if found is None:
-            product, kept, values, run.combined = self._full_step(run, vector, cardinality, nonnegative)
-            if self.screen.worthwhile:
-                run.reference = (vector.astype(np.float64), product.astype(np.float64))
-            self.screen.record(run, "full", self.size, cardinality)
-        else:
-            kind, (lower, upper) = found
-            guess = run.smallest_kept or 0.0
-            kept, values, run.combined, read = kernels.bounded_step(
-                self.variables, lower, upper, vector, guess, cardinality
-            )
-            self.screen.record(run, kind, read, cardinality)
-        values = values.astype(np.float64)
-        run.values = None if run.combined is None else values
-        run.smallest_kept = float(np.abs(values).min())
-        run.indices, run.previous = kept, vector.astype(np.float64)
-        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
-
-    def _small_step(self, indices: Indices, weights: Vector, cardinality: int, nonnegative: bool) -> PowerStep:
-        scores, kept, values = kernels.power_step(
-            self.variables, indices, weights, self.divisor, cardinality, nonnegative=nonnegative
-        )
-        wide, values = scores.astype(np.float64, copy=False), values.astype(np.float64, copy=False)
-        value = kernels.inner_product(wide, wide) / self.divisor
-        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
-
-    def _fusing(self, cardinality: int) -> bool:
-        return cardinality >= FUSED_SHARE * self.size and self.n_samples <= LONGEST_FUSED
-
-    def _full_step(
-        self, run: Run, vector: Vector, cardinality: int, nonnegative: bool
-    ) -> tuple[Vector, Indices, Vector, Vector | None]:
-        """Every variable's product, those kept and their values, and D_F x_F where one pass gives both."""
-        if not self._fusing(cardinality) or run.smallest_kept is None or nonnegative:
-            product = kernels.row_dots(self.variables, vector)
-            kept = kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
-            return product, kept, product[kept], None
-        return kernels.fused_step(self.variables, vector, run.smallest_kept, cardinality)
-
-    def _run(self, indices: Indices) -> Run:
-        """The memory of the run that goes on with these indices; a fresh one where another start begins.
-
-        One run a thread: two solves at once on the same operator do not see each other.
-        """
-        thread = threading.get_ident()
-        run = self._runs.get(thread)
-        if run is None or run.indices is not indices:
-            run = self._runs[thread] = Run()
-        return run
+    def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
+        """Steps that remember what screening needs."""
+        return DataIteration(self, cardinalities, nonnegative=nonnegative)
 
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
-        return multiplied(self.variables, self.variables[indices].T / self.dtype.type(self.divisor))
+        return multiply(self.variables, self.variables[indices].T / self.dtype.type(self.divisor))
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
@@ -145,7 +94,7 @@ class DenseData(Operator):
         rows = np.empty((len(indices), self.size))  # the matrix is symmetric: rows are columns, and contiguous
         work = float(self.n_samples) * len(indices)
         exact = self.dtype == np.float64
-        for part in parts(self.size, work) if exact else row_blocks(self.size, self.n_samples):
+        for part in cut_parts(self.size, work) if exact else row_blocks(self.size, self.n_samples):
             rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
         return rows.T
 
@@ -160,21 +109,24 @@ class DenseData(Operator):
         scaled: NDArray[np.float64] = self.variables.astype(np.float64, copy=False) * (1.0 / np.sqrt(self.divisor))
         return scaled
 
-    def step_cost(self, cardinality: int) -> float:
+    @property
+    def costs(self) -> AccessCosts:
         """The samples of k variables, then of all."""
-        return float(self.n_samples) * (self.size + cardinality)
+        return AccessCosts(self.size, product=float(self.n_samples) * self.size, per_variable=float(self.n_samples))
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices], accumulated in float64."""
-        whole = len(indices) == self.size and bool((np.diff(indices) == 1).all())
-        product = gram(self.variables if whole else self.variables[indices])
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns]; principal ones are accumulated in float64."""
+        if columns is not None:
+            return super().submatrix(rows, columns)
+        whole = len(rows) == self.size and bool((np.diff(rows) == 1).all())
+        product = gram(self.variables if whole else self.variables[rows])
         product /= self.divisor
         return product
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two matrix products."""
-        scores = summed(self.variables, block.astype(self.dtype, copy=False))
-        return multiplied(self.variables, scores / self.dtype.type(self.divisor))
+        scores = multiply_transposed(self.variables, block.astype(self.dtype, copy=False))
+        return multiply(self.variables, scores / self.dtype.type(self.divisor))
 
     def prepared_for(self, n_products: int) -> Operator:
         """Form the Gram matrix where it pays: p small enough to hold it, and enough products to come.
@@ -193,6 +145,70 @@ class DenseData(Operator):
         return facts | {"screening": self.screen.describe()} if self.screen.worthwhile else facts
 
 
+class DataIteration(Iteration):
+    """Product and truncation in one; on large data only the variables that can be chosen are read."""
+
+    operator: DenseData
+
+    def __init__(self, operator: DenseData, cardinalities: Sequence[int], *, nonnegative: bool) -> None:
+        super().__init__(operator, cardinalities, nonnegative=nonnegative)
+        self.memories = [Memory() for _ in cardinalities]
+        self.small = not operator.screen.worthwhile
+
+    def step(self, vector: SparseVector, cardinality: int, run: int = 0) -> PowerStep:
+        """One step; what it remembers makes the next one cheaper where that is a step from what this one chose."""
+        if self.small and not self._fuses(cardinality):
+            return self._small_step(vector, cardinality)
+        data, screen, memory = self.operator, self.operator.screen, self.memories[run]
+        scores = memory.combined_scores(vector.indices, vector.weights)
+        if scores is None:
+            scores = kernels.combine_rows(data.variables, vector.indices, vector.weights.astype(data.dtype, copy=False))
+        wide = scores.astype(np.float64)
+        value = kernels.inner_product(wide, wide) / data.divisor
+        scaled = scores / data.dtype.type(data.divisor)
+        bounds = None if self.nonnegative else screen.bounds(memory, scaled, cardinality)
+        if bounds is None:
+            product, kept, values, memory.combined = self._full_step(memory, scaled, cardinality)
+            if screen.worthwhile:
+                memory.reference = (scaled.astype(np.float64), product.astype(np.float64))
+            screen.record(memory, "full", data.size, cardinality)
+        else:
+            kind, (lower, upper) = bounds
+            guess = memory.smallest_kept or 0.0
+            kept, values, memory.combined, read = kernels.bounded_step(
+                data.variables, lower, upper, scaled, guess, cardinality
+            )
+            screen.record(memory, kind, read, cardinality)
+        values = values.astype(np.float64)
+        memory.values = None if memory.combined is None else values
+        memory.smallest_kept = float(np.abs(values).min())
+        memory.indices, memory.previous = kept, scaled.astype(np.float64)
+        return PowerStep(kept, np.maximum(values, 0.0) if self.nonnegative else values, value)
+
+    def _small_step(self, vector: SparseVector, cardinality: int) -> PowerStep:
+        data, nonnegative = self.operator, self.nonnegative
+        scores, kept, values = kernels.power_step(
+            data.variables, vector.indices, vector.weights, data.divisor, cardinality, nonnegative=nonnegative
+        )
+        wide, values = scores.astype(np.float64, copy=False), values.astype(np.float64, copy=False)
+        value = kernels.inner_product(wide, wide) / data.divisor
+        return PowerStep(kept, np.maximum(values, 0.0) if nonnegative else values, value)
+
+    def _fuses(self, cardinality: int) -> bool:
+        return cardinality >= FUSED_SHARE * self.operator.size and self.operator.n_samples <= LONGEST_FUSED
+
+    def _full_step(
+        self, memory: Memory, scaled: Vector, cardinality: int
+    ) -> tuple[Vector, Indices, Vector, Vector | None]:
+        """Every variable's product, those kept and their values, and D_F x_F where one pass gives both."""
+        variables = self.operator.variables
+        if not self._fuses(cardinality) or memory.smallest_kept is None or self.nonnegative:
+            product = kernels.row_dots(variables, scaled)
+            kept = kernels.largest_magnitudes(product, cardinality, nonnegative=self.nonnegative)
+            return product, kept, product[kept], None
+        return kernels.fused_step(variables, scaled, memory.smallest_kept, cardinality)
+
+
 def check_copy_fits(values: NDArray[np.floating]) -> None:
     """Refuse data whose copy by variables, and the bytes that screening adds, would not fit."""
     screening = values.size if values.nbytes >= SMALLEST_DATA else 0
@@ -200,7 +216,7 @@ def check_copy_fits(values: NDArray[np.floating]) -> None:
     check_room(values.nbytes + screening, f"the centred copy of X ({values.shape[0]} x {values.shape[1]})", remedy)
 
 
-def _one_row_a_variable(
+def _store_by_variable(
     values: NDArray[np.floating], *, center: bool
 ) -> tuple[NDArray[np.floating], NDArray[np.float64]]:
     """The transposed data in C order, centred, and the means; the caller's memory where nothing has to change.

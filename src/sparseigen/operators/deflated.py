@@ -14,22 +14,24 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparseigen.checks.arrays import row_blocks
 from sparseigen.errors import RangeError, StartError
-from sparseigen.operators.contract import Answer, Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.wrapped import WrappedOperator
 
 LARGEST_PRODUCT = 2.0**500
 SMALLEST_VALUE = 2.0**-1020
 """Variances up to this have no reciprocal."""
 
 
-class LowRankUpdated(Operator):
+class LowRankUpdated(WrappedOperator):
     """base + left middle left', with left of shape (size, r) and middle symmetric r x r."""
 
     def __init__(
@@ -40,8 +42,8 @@ class LowRankUpdated(Operator):
         *,
         positive_semidefinite: bool | None,
     ) -> None:
-        self.base, self.left, self.middle = base, left, np.asarray(middle, dtype=np.float64)
-        self.size, self.dtype, self.names = base.size, base.dtype, base.names
+        super().__init__(base)
+        self.left, self.middle = left, np.asarray(middle, dtype=np.float64)
         self.positive_semidefinite = positive_semidefinite
         self.find_negative_part: Callable[[], float] | None = None
         """For updates that leave a positive semidefinite matrix so, but for the rounding of what is stored."""
@@ -63,9 +65,10 @@ class LowRankUpdated(Operator):
         changed: NDArray[np.float64] = self.base.diagonal() + np.einsum("ij,ij->i", self.left @ self.middle, self.left)
         return changed
 
+    @property
     def magnitude(self) -> float:
         """The base's: a deflated matrix lives on the scale of the one it came from."""
-        return self.base.magnitude()
+        return self.base.magnitude
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """The base's product plus r multiples of dense vectors."""
@@ -99,18 +102,17 @@ class LowRankUpdated(Operator):
         spread = np.einsum("ij,ij->i", rows @ absolute, rows)
         largest = np.abs(self.base.diagonal()) if self.base.psd_by_construction else _row_maxima(self.base)
         operations = 2.0 * self.left.shape[1] + 8.0
-        own: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
+        rounding: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
         # Products that underflow are off by an absolute amount, which the other factor may enlarge.
-        own += operations * 2.0**-1060 * (1.0 + float(rows.max(initial=0.0)))
-        return self.base.entry_errors() + own + (self.diagonal() - self._stored_diagonal())
+        rounding += operations * 2.0**-1060 * (1.0 + float(rows.max(initial=0.0)))
+        return self.base.entry_errors() + rounding + (self.diagonal() - self._stored_diagonal())
 
-    def step_cost(self, cardinality: int) -> float:
-        """The base's."""
-        return self.base.step_cost(cardinality)
-
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """The base's submatrix plus a rank-r block."""
-        block = self.base.submatrix(indices) + self._change(indices) @ self.left[indices].T
+        if columns is not None:
+            crossed: NDArray[np.float64] = self.base.submatrix(rows, columns)
+            return crossed + self._change(rows) @ self.left[columns].T
+        block = self.base.submatrix(rows) + self._change(rows) @ self.left[rows].T
         symmetric: NDArray[np.float64] = 0.5 * (block + block.T)
         return symmetric
 
@@ -119,28 +121,13 @@ class LowRankUpdated(Operator):
         change = self.left @ (self.middle @ (self.left.T @ block))
         return (self.base.block_apply(block) + change).astype(self.dtype, copy=False)
 
-    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
-        """As the base does it."""
-        return self.base.together(work)
+    def _around(self, base: Operator) -> Operator:
+        around = LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
+        around.find_negative_part = self.find_negative_part if base is self.base else None
+        return around
 
-    def columns_at_once(self, entries: int) -> int:
-        """As many as suit the base."""
-        return self.base.columns_at_once(entries)
-
-    def affordable_columns(self) -> float:
-        """As many as the base affords."""
-        return self.base.affordable_columns()
-
-    def prepared_for(self, n_products: int) -> Operator:
-        """Prepare the base."""
-        base = self.base.prepared_for(n_products)
-        prepared = LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
-        prepared.find_negative_part = self.find_negative_part if base is self.base else None
-        return prepared
-
-    def describe(self) -> dict[str, object]:
-        """What the base says, and the rank of the change."""
-        return self.base.describe() | {"deflation_rank": int(self.left.shape[1])}
+    def _facts(self) -> dict[str, Any]:
+        return {"deflation_rank": int(self.left.shape[1])}
 
 
 def _row_maxima(operator: Operator) -> NDArray[np.float64]:
@@ -152,7 +139,7 @@ def _row_maxima(operator: Operator) -> NDArray[np.float64]:
     return largest
 
 
-def _updated(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *, keeps_psd: bool) -> LowRankUpdated:
+def _update(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *, keeps_psd: bool) -> LowRankUpdated:
     """One more low-rank change; a second one joins the first in one wrapper."""
     psd = operator.positive_semidefinite if keeps_psd else None
     if not isinstance(operator, LowRankUpdated):
@@ -184,11 +171,13 @@ def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], N
 
 def projection(operator: Operator, vector: Vector) -> Operator:
     """(I - xx') A (I - xx'): the paper's choice. Stays positive semidefinite and orthogonal to x."""
-    ready = operator.projected(vector)
-    if ready is not None:
-        return ready
+    return operator.deflated(vector)
+
+
+def project_out(operator: Operator, vector: Vector) -> Operator:
+    """The same as a low-rank change, for any operator."""
     x, product, value = _product(operator, vector)
-    updated = _updated(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
+    updated = _update(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
     updated.find_negative_part = cache(partial(_projection_defect, operator, x, product, value))
     return updated
 
@@ -205,9 +194,9 @@ def _projection_defect(operator: Operator, x: Vector, product: Vector, value: fl
     support = np.flatnonzero(x)
     weights, columns = x[support], operator.accurate_columns(support)
     errors, unit = operator.entry_errors(), 2.0**-52
-    own = np.sqrt(errors) * float(np.abs(weights) @ np.sqrt(errors[support]))
+    inherited = np.sqrt(errors) * float(np.abs(weights) @ np.sqrt(errors[support]))
     rounding = 2.0 * (len(support) + 4) * unit * (np.abs(columns) @ np.abs(weights) + np.abs(product))
-    away = float(np.linalg.norm(np.abs(columns @ weights - product) + own + rounding)) * 1.000001
+    away = float(np.linalg.norm(np.abs(columns @ weights - product) + inherited + rounding)) * 1.000001
     length = float(np.linalg.norm(x)) * 1.000001
     apart = 2.0 * (len(x) + 4) * unit * float(np.abs(x) @ np.abs(product)) + length * away
     return (before + 2.0 * length * away + length**2 * apart) * 1.000001
@@ -216,7 +205,7 @@ def _projection_defect(operator: Operator, x: Vector, product: Vector, value: fl
 def hotelling(operator: Operator, vector: Vector) -> Operator:
     """A - (x'Ax) xx'. For a vector that is no eigenvector the result can be indefinite."""
     x, _, value = _product(operator, vector)
-    return _updated(operator, x[:, None], [[-value]], keeps_psd=False)
+    return _update(operator, x[:, None], [[-value]], keeps_psd=False)
 
 
 def schur_complement(operator: Operator, vector: Vector) -> Operator:
@@ -224,7 +213,7 @@ def schur_complement(operator: Operator, vector: Vector) -> Operator:
     _, product, value = _product(operator, vector)
     if value <= SMALLEST_VALUE:
         return operator  # the component carries no variance: there is nothing to condition on
-    return _updated(operator, product[:, None], [[-1.0 / value]], keeps_psd=True)
+    return _update(operator, product[:, None], [[-1.0 / value]], keeps_psd=True)
 
 
 class OrthogonalisedHotelling(LowRankUpdated):

@@ -111,7 +111,10 @@ class ProductOperator(Operator):
                 raise UnsupportedOperatorError(message)
         else:
             self._given_diagonal = _check_diagonal(diagonal, self)
-        if not self.diagonal().any() and not self.apply(np.random.default_rng(0).standard_normal(self.size)).any():
+        if (
+            not self.diagonal().any()
+            and not self.block_apply(np.random.default_rng(0).standard_normal((self.size, 1))).any()
+        ):
             msg = "the LinearOperator is zero: every sparse vector has value 0, so there is nothing to find."
             raise ZeroMatrixError(msg)
 
@@ -119,7 +122,7 @@ class ProductOperator(Operator):
         if self._given_diagonal is not None:
             return self._given_diagonal
         diagonal = np.empty(self.size)
-        step = self.columns_at_once(BLOCK_ENTRIES)
+        step = self.costs.columns_at_once(BLOCK_ENTRIES)
         for begin in range(0, self.size, step):
             block = np.arange(begin, min(begin + step, self.size), dtype=np.int64)
             diagonal[block] = self.columns(block)[block, np.arange(len(block))]
@@ -143,7 +146,7 @@ class ProductOperator(Operator):
 
     def entry_errors(self) -> NDArray[np.float64]:
         """So many roundings of the largest entry, at every entry; where that is not known, of the norm."""
-        largest = self.magnitude() if self.size <= LARGEST_MATERIALISED else max(self.magnitude(), self.length)
+        largest = self.magnitude if self.size <= LARGEST_MATERIALISED else max(self.magnitude, self.length)
         return np.full(self.size, ROUNDINGS * float(np.finfo(self.dtype).eps) * largest)
 
     def _check_finite(self, product: Matrix) -> Matrix:

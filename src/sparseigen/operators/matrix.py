@@ -20,21 +20,21 @@ CONVERTED = 1 << 22
 """Entries converted to float64 at a time."""
 
 
-def parts(count: int, work_each: float) -> list[slice]:
+def cut_parts(count: int, work_each: float) -> list[slice]:
     """``range(count)`` in as few parts as keep a call within `LARGEST_CALL`.
 
     Examples
     --------
-    >>> parts(10, 1.0), parts(10, LARGEST_CALL / 4)
+    >>> cut_parts(10, 1.0), cut_parts(10, LARGEST_CALL / 4)
     ([slice(0, 10, None)], [slice(0, 4, None), slice(4, 8, None), slice(8, 10, None)])
     """
     step = max(1, min(count, int(LARGEST_CALL / max(work_each, 1.0))))
     return [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
 
 
-def multiplied(left: Numbers, right: Numbers) -> Numbers:
+def multiply(left: Numbers, right: Numbers) -> Numbers:
     """``left @ right``, some rows of the left factor at a time."""
-    pieces = parts(len(left), float(left.shape[1]) * right.shape[1])
+    pieces = cut_parts(len(left), float(left.shape[1]) * right.shape[1])
     if len(pieces) <= 1:
         product: Numbers = left @ right
         return product
@@ -44,9 +44,9 @@ def multiplied(left: Numbers, right: Numbers) -> Numbers:
     return out
 
 
-def summed(left: Numbers, right: Numbers) -> Numbers:
+def multiply_transposed(left: Numbers, right: Numbers) -> Numbers:
     """``left.T @ right``, some rows of both at a time."""
-    pieces = parts(len(left), float(left.shape[1]) * right.shape[1])
+    pieces = cut_parts(len(left), float(left.shape[1]) * right.shape[1])
     out: Numbers = left[pieces[0]].T @ right[pieces[0]] if pieces else left.T @ right
     for piece in pieces[1:]:
         out += left[piece].T @ right[piece]
@@ -58,7 +58,7 @@ def gram(rows: Numbers) -> NDArray[np.float64]:
     count = float(len(rows))
     # Numbers that have to be converted are so in blocks: a copy in float64 of all would be twice the data.
     converted = 0.0 if rows.dtype == np.float64 else LARGEST_CALL * count / CONVERTED
-    pieces = parts(rows.shape[1], max(0.5 * count**2, converted))
+    pieces = cut_parts(rows.shape[1], max(0.5 * count**2, converted))
     out = np.zeros((len(rows), len(rows)))
     for number, piece in enumerate(pieces):
         block = rows[:, piece].astype(np.float64, copy=False)
@@ -70,7 +70,7 @@ def gram(rows: Numbers) -> NDArray[np.float64]:
 
 
 def averaging_errors(matrix: CheckedArray) -> NDArray[np.float64]:
-    """The rounding of (A + A') / 2 where the door had to average: one unit of the largest entry."""
+    """The rounding of (A + A') / 2 where the check had to average: one unit of the largest entry."""
     errors = np.zeros(matrix.values.shape[0])
     if matrix.symmetrised:
         rounding = np.finfo(matrix.values.dtype)
@@ -111,21 +111,22 @@ class DenseSymmetric(Operator):
         selected: Matrix = self.matrix[indices].T
         return selected
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices] in float64."""
-        return np.asarray(self.matrix[np.ix_(indices, indices)], dtype=np.float64)
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns] in float64."""
+        return np.asarray(self.matrix[np.ix_(rows, rows if columns is None else columns)], dtype=np.float64)
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by one matrix product."""
-        return multiplied(self.matrix, block.astype(self.dtype, copy=False))
+        return multiply(self.matrix, block.astype(self.dtype, copy=False))
 
     def entry_errors(self) -> NDArray[np.float64]:
         """Zero for the caller's own matrix; what was passed on for one that was computed from data."""
         return self._entry_errors
 
+    @property
     def magnitude(self) -> float:
-        """The largest |entry|, known from the check at the door."""
-        return self._magnitude or super().magnitude()
+        """The largest |entry|, known from the check of the caller's matrix."""
+        return self._magnitude or super().magnitude
 
     def describe(self) -> dict[str, object]:
         """Adds whether rounding-level asymmetry was averaged away."""
@@ -159,9 +160,9 @@ class SparseSymmetric(Operator):
         """A[:, indices] as a dense block of k columns."""
         return np.asarray(self.matrix[indices].toarray().T)
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices] in float64."""
-        return np.asarray(self.matrix[indices][:, indices].toarray(), dtype=np.float64)
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns] in float64."""
+        return np.asarray(self.matrix[rows][:, rows if columns is None else columns].toarray(), dtype=np.float64)
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by one sparse product."""
@@ -171,9 +172,10 @@ class SparseSymmetric(Operator):
         """Zero, or the rounding of the average of a slightly asymmetric matrix."""
         return self._entry_errors
 
+    @property
     def magnitude(self) -> float:
-        """The largest |entry|, known from the check at the door."""
-        return self._magnitude or super().magnitude()
+        """The largest |entry|, known from the check of the caller's matrix."""
+        return self._magnitude or super().magnitude
 
     def describe(self) -> dict[str, object]:
         """Adds the number of stored entries and whether asymmetry was averaged away."""

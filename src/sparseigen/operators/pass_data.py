@@ -1,9 +1,8 @@
-"""Data read in passes: from files and blocks of rows, or in partitions on a cluster.
+"""Data read in passes: from files and blocks of rows (`ChunkedData`), or in partitions on a cluster (`ClusterData`).
 
-Partial results of row partitions, merged in an order that does not depend on who computed them.
-
-Partition i is leaf i of a binary tree over all partitions. Whoever holds neighbouring nodes may merge them, and
-nothing else is ever merged, so that the sums come out the same to the last bit on any number of workers.
+Partial results of row partitions are merged in an order that does not depend on who computed them: partition i is leaf
+i of a binary tree over all partitions; whoever holds neighbouring nodes may merge them, and nothing else is ever
+merged, so that the sums come out the same to the last bit on any number of workers.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ Nodes = dict[tuple[int, int], Any]
 """Level and position in the tree -> partial result; None for partitions without rows."""
 
 
-def folded(nodes: Nodes, count: int, merge: Callable[[Any, Any], Any]) -> Nodes:
+def fold_nodes(nodes: Nodes, count: int, merge: Callable[[Any, Any], Any]) -> Nodes:
     """All merges that are possible among these nodes of a tree over ``count`` leaves."""
     nodes = dict(nodes)
     level = 0
@@ -39,17 +38,17 @@ def folded(nodes: Nodes, count: int, merge: Callable[[Any, Any], Any]) -> Nodes:
                 nodes[level + 1, place // 2] = nodes.pop((level, place))
             elif sibling in nodes:
                 first, second = nodes.pop((level, place)), nodes.pop(sibling)
-                nodes[level + 1, place // 2] = _merged(first, second, merge)
+                nodes[level + 1, place // 2] = _merge_pair(first, second, merge)
         level += 1
     return nodes
 
 
-def combined(parts: list[Nodes], count: int, merge: Callable[[Any, Any], Any]) -> Nodes:
+def combine_nodes(parts: list[Nodes], count: int, merge: Callable[[Any, Any], Any]) -> Nodes:
     """The nodes of several holders together, merged as far as possible."""
     together: Nodes = {}
     for part in parts:
         together |= part
-    return folded(together, count, merge)
+    return fold_nodes(together, count, merge)
 
 
 def root(nodes: Nodes) -> Any:
@@ -58,7 +57,7 @@ def root(nodes: Nodes) -> Any:
     return result
 
 
-def _merged(first: Any, second: Any, merge: Callable[[Any, Any], Any]) -> Any:
+def _merge_pair(first: Any, second: Any, merge: Callable[[Any, Any], Any]) -> Any:
     if first is None or second is None:
         return second if first is None else first
     return merge(first, second)
@@ -111,7 +110,7 @@ class ChunkedData(PassOperator):
         if self.log is None:
             return self._read_through(function, arguments, merge, 0, None, "")
         key = pass_key(function, arguments)
-        return self.log.made(
+        return self.log.find_or_compute(
             key, lambda begin, total: self._read_through(function, arguments, merge, begin, total, key)
         )
 
@@ -186,10 +185,10 @@ def _block_bytes(block: Any) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
-def load_shard(first: int, partitions: list[Partition], *given: Any) -> Shard:
-    """The partitions in memory; ``given`` are the values of lazy ones."""
+def load_shard(first: int, partitions: list[Partition], *values: Any) -> Shard:
+    """The partitions in memory; ``values`` are those of lazy ones."""
     loaded = [
-        load_block(first + place, partition, given[place] if given else None)
+        load_block(first + place, partition, values[place] if values else None)
         for place, partition in enumerate(partitions)
     ]
     return Shard(first, partitions, loaded)
@@ -212,13 +211,13 @@ def run_pass(shard: Shard, expected: list[BlockFacts], call: Call, standard: Sta
             total = part if total is None else call.merge(total, part)
         _check_result(total, number, partition)
         nodes[0, number] = total
-        nodes = folded(nodes, count, call.merge)
+        nodes = fold_nodes(nodes, count, call.merge)
     return nodes
 
 
 def _check_result(total: Any, number: int, partition: Partition) -> None:
     """Only the first pass looks at every value; data that have changed since show in the products."""
-    if isinstance(total, list) and not all(bool(np.isfinite(one).all()) for one in total):
+    if isinstance(total, list) and not all(bool(np.isfinite(part).all()) for part in total):
         message = (
             f"{where(number, partition)} gives products that are NaN or infinite, though its values were finite when "
             "first read: it was loaded again and has changed, or its values are so large that products overflow."
@@ -228,7 +227,7 @@ def _check_result(total: Any, number: int, partition: Partition) -> None:
 
 def merge_nodes(call: Call, count: int, *parts: Nodes) -> Nodes:
     """Partial results of several shards together."""
-    return combined(list(parts), count, call.merge)
+    return combine_nodes(list(parts), count, call.merge)
 
 
 def _same(value: Any) -> Any:
@@ -267,56 +266,58 @@ class ClusterData(PassOperator):
         self.partitions, self.cluster, self.keep = list(partitions), cluster, keep
         count = min(len(partitions), n_shards or cluster.n_threads)
         self._firsts = [len(partitions) * part // count for part in range(count + 1)]
-        self._shards = self._made_shards()
-        self._facts = self._checked_facts()
+        self._shards = self._make_shards()
+        self._facts = self._check_facts()
         first = self._facts[0]
         self.dtype, self.names, self.sparse_blocks = np.dtype(first.dtype), first.names, first.sparse
         self._known_standard: tuple[Standard, Any] | None = None
         self.log: PassLog | None = None
         if checkpoint is not None:
             options = {"center": center, "scale": scale, "ddof": int(ddof) if isinstance(ddof, int) else repr(ddof)}
-            facts = [[*one[:4], one.digest] for one in self._facts]
+            facts = [[*seen[:4], seen.digest] for seen in self._facts]
             self.log = PassLog(checkpoint, {"partitions": facts, "cache_bytes": self.cache_bytes} | options)
             cluster.advice = f" The passes made are in the checkpoint {checkpoint}: the same calls go on from there."
         else:
             cluster.advice = " With checkpoint=path the next run can go on where this one ended."
         self._begin(center=center, scale=scale, ddof=ddof)
 
-    def _made_shards(self) -> list[Any]:
+    def _make_shards(self) -> list[Any]:
         shards = []
         for first, last in zip(self._firsts[:-1], self._firsts[1:], strict=True):
-            own = self.partitions[first:last]
-            lazy = [partition.lazy for partition in own if partition.lazy is not None]
+            held = self.partitions[first:last]
+            lazy = [partition.lazy for partition in held if partition.lazy is not None]
             if self.keep or lazy:
-                bare = [partition.without_lazy() for partition in own]
+                bare = [partition.without_lazy() for partition in held]
                 shards.append(self.cluster.task("load", load_shard, first, bare, *lazy))
             else:
-                shards.append(Shard(first, own, None))
+                shards.append(Shard(first, held, None))
         return self.cluster.persist(shards) if self.keep else shards
 
-    def _checked_facts(self) -> list[BlockFacts]:
+    def _check_facts(self) -> list[BlockFacts]:
         tasks = [self.cluster.task("look", shard_facts, shard) for shard in self._shards]
-        facts: list[BlockFacts] = [one for part in self._gathered(tasks) for one in part]
-        for number, one in enumerate(facts):
-            check_alike(number, self.partitions[number], one, facts[0]._replace(n_rows=-1), "partition 0")
-        if facts[0].n_columns == 0 or sum(one.n_rows for one in facts) == 0:
-            shape = (sum(one.n_rows for one in facts), facts[0].n_columns)
+        facts: list[BlockFacts] = [seen for part in self._gather(tasks) for seen in part]
+        for number, seen in enumerate(facts):
+            check_alike(number, self.partitions[number], seen, facts[0]._replace(n_rows=-1), "partition 0")
+        if facts[0].n_columns == 0 or sum(seen.n_rows for seen in facts) == 0:
+            shape = (sum(seen.n_rows for seen in facts), facts[0].n_columns)
             message = f"X is empty (shape {shape}); it needs at least one row and one column."
             raise ShapeError(message)
         return facts
 
     def _pass(self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[[Any, Any], Any]) -> Any:
         if self.log is None:
-            return self._made_pass(function, arguments, merge)
+            return self._make_pass(function, arguments, merge)
         key = pass_key(function, arguments)
-        return self.log.made(key, lambda begin, total: self._made_pass(function, arguments, merge))
+        return self.log.find_or_compute(key, lambda begin, total: self._make_pass(function, arguments, merge))
 
-    def _made_pass(
+    def _make_pass(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[[Any, Any], Any]
     ) -> Any:
         cluster, count = self.cluster, len(self.partitions)
-        standard = self._standard_task(next((one for one in arguments if isinstance(one, Standard)), None))
-        bare = tuple(Standard if isinstance(one, Standard) else one for one in arguments)
+        standard = self._standard_task(
+            next((argument for argument in arguments if isinstance(argument, Standard)), None)
+        )
+        bare = tuple(Standard if isinstance(argument, Standard) else argument for argument in arguments)
         call: Any = Call(function, bare, merge)
         if _argument_bytes(bare) > LARGE_ARGUMENTS:
             call = cluster.persist([cluster.task("iterate", _same, call)])[0]
@@ -326,9 +327,9 @@ class ClusterData(PassOperator):
         while len(tasks) > FAN_IN:
             groups = [tasks[begin : begin + FAN_IN] for begin in range(0, len(tasks), FAN_IN)]
             tasks = [cluster.task("merge", merge_nodes, merging, count, *group) for group in groups]
-        return root(combined(self._gathered(tasks), count, merge))
+        return root(combine_nodes(self._gather(tasks), count, merge))
 
-    def _gathered(self, tasks: list[Any]) -> list[Any]:
+    def _gather(self, tasks: list[Any]) -> list[Any]:
         """The results; an error in the caller's own lazy tasks is traced to its partition."""
         try:
             return self.cluster.gather(tasks)
@@ -373,7 +374,7 @@ class ClusterData(PassOperator):
     def _check_moments(self, found: Moments) -> None:
         if not found.bad:
             return
-        ends = np.cumsum([one.n_rows for one in self._facts])
+        ends = np.cumsum([seen.n_rows for seen in self._facts])
         number = int(np.searchsorted(ends, found.row, side="right"))
         row = found.row - int(ends[number] - self._facts[number].n_rows)
         inside = non_finite_message("X", found.bad, row, found.column, self.names)
@@ -388,5 +389,5 @@ class ClusterData(PassOperator):
 def _argument_bytes(arguments: Any) -> int:
     """The bytes of all arrays in nested tuples and lists."""
     if isinstance(arguments, (tuple, list)):
-        return sum(_argument_bytes(one) for one in arguments)
+        return sum(_argument_bytes(argument) for argument in arguments)
     return int(getattr(arguments, "nbytes", 0))

@@ -1,16 +1,12 @@
-"""A covariance whose data are read in passes, which computations that run side by side share.
-
-Several computations that share passes over the data.
+"""A covariance whose data are read in passes, from disk or on other machines, and computations that share passes.
 
 Each computation runs in a thread of its own, but only one of them runs at any time, in a fixed order: each goes on
 until it asks for a product, and when all have asked (or ended) one pass answers them all. The outcome therefore does
-not depend on scheduling, and code that knows nothing of passes shares them.
+not depend on scheduling, and code that knows nothing of passes shares them (`SharedPasses`).
 
-A covariance whose data are read in passes: from disk, or on other machines.
-
-A pass costs the same whatever is computed in it, so this class asks for as much as possible at once, remembers columns
-of A (a product with variables whose columns are known needs no pass), and lets computations that run side by side
-share their passes. Subclasses say how a pass is made: `PassOperator._pass`.
+A pass costs the same whatever is computed in it, so `PassOperator` asks for as much as possible at once, remembers
+columns of A (a product with variables whose columns are known needs no pass), and lets computations that run side by
+side share their passes. Subclasses say how a pass is made: `PassOperator._pass`.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from numpy.typing import NDArray
 from sparseigen.checks.arrays import CheckedArray, non_finite_message
 from sparseigen.errors import NonFiniteError
 from sparseigen.operators import passes
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Matrix, Operator, PowerRun, Vector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, AccessCosts, Indices, Matrix, Operator, Vector
 from sparseigen.operators.matrix import DenseSymmetric
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 from sparseigen.operators.passes import Moments, Request, Standard
@@ -98,14 +94,14 @@ class SharedPasses:
     def run(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
         """The results of all computations, in their order. The first failure ends all and is raised."""
         if len(work) < 2 or getattr(self._board, "task", None) is not None:
-            return [one() for one in work]
-        tasks = [_Task(one, self._board) for one in work]
+            return [compute() for compute in work]
+        tasks = [_Task(compute, self._board) for compute in work]
         for task in tasks:
             task.thread.start()
         try:
             live = tasks
             while live:
-                live = [task for task in live if _advanced(task)]
+                live = [task for task in live if _advance(task)]
                 answers = iter(
                     self._serve([request for task in live for request in task.requests or []]) if live else ()
                 )
@@ -117,7 +113,7 @@ class SharedPasses:
         return [task.outcome for task in tasks]
 
 
-def _advanced(task: _Task) -> bool:
+def _advance(task: _Task) -> bool:
     """Let one computation go on; whether it has asked for more."""
     task.go_on()
     if task.failure is not None:
@@ -135,11 +131,13 @@ def _cancel(tasks: Sequence[_Task]) -> None:
 
 CACHE_BYTES = 1 << 28
 """Columns of A that are remembered, unless the subclass allows less."""
-PRODUCTS_A_PASS = 10
+PRODUCTS_PER_PASS = 10
 """About how many of the products of a default solve share a pass."""
-PASSES_A_GRAM = 64
+PASSES_PER_GRAM = 64
 """Forming the Gram matrix of p variables costs about as much time as p over this many passes."""
 
+RUNS_PER_PASS = 1 << 20
+"""A pass answers whatever it is asked."""
 AFFORDABLE_PASSES = 2
 """Passes that a default bound may spend on columns of A."""
 
@@ -172,8 +170,8 @@ class PassOperator(Operator):
         self._columns: OrderedDict[int, NDArray[np.float64]] = OrderedDict()
         self._blocks_known: dict[bytes, NDArray[np.float64]] = {}
         self._gram_operator: DenseSymmetric | None = None
-        self._shared = SharedPasses(self._answered)
-        found: Moments = self._counted(passes.moments, (), passes.merged_moments)
+        self._shared = SharedPasses(self._answer)
+        found: Moments = self._run_pass(passes.moments, (), passes.merge_moments)
         self._check_moments(found)
         self.n_samples, self.size, self.stored = found.n_rows, len(found.means), found.stored
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
@@ -182,7 +180,7 @@ class PassOperator(Operator):
             squares = found.squares if center else found.squares + self.n_samples * found.means**2
         variances = check_variances(squares / self.divisor, self.dtype)
         if scale and self.dtype == np.float32 and not self.sparse_blocks:
-            (squares,) = self._counted(passes.rounded_squares, (self.means,), passes.added)
+            (squares,) = self._run_pass(passes.rounded_squares, (self.means,), passes.add_parts)
             variances = squares / self.divisor
         self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
@@ -195,17 +193,17 @@ class PassOperator(Operator):
         if found.bad:
             raise NonFiniteError(non_finite_message("X", found.bad, found.row, found.column, self.names))
 
-    def _counted(self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[..., Any]) -> Any:
+    def _run_pass(self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[..., Any]) -> Any:
         self.passes_made += 1
         return self._pass(function, arguments, merge)
 
-    def _answered(self, requests: list[Request]) -> list[NDArray[np.float64]]:
+    def _answer(self, requests: list[Request]) -> list[NDArray[np.float64]]:
         """One pass for all requests; equal ones are computed once."""
         first: dict[Any, int] = {}
         places = [first.setdefault(_key(request), len(first)) for request in requests]
         distinct = [requests[places.index(place)] for place in range(len(first))]
-        plan = passes.planned(distinct, self.size)
-        sums = self._counted(passes.evaluate, (self.standard, distinct, plan), passes.added)
+        plan = passes.plan_requests(distinct, self.size)
+        sums = self._run_pass(passes.evaluate, (self.standard, distinct, plan), passes.add_parts)
         answers = [np.asarray(total, dtype=np.float64) / self.divisor for total in sums]
         return [answers[place] for place in places]
 
@@ -221,7 +219,7 @@ class PassOperator(Operator):
         if self._gram_operator is not None:
             return self._gram_operator.apply_support(indices, weights).astype(self.dtype, copy=False)
         if self._known(indices):
-            known = self._remembered(indices) @ np.asarray(weights, dtype=np.float64)
+            known = self._recall(indices) @ np.asarray(weights, dtype=np.float64)
             return np.asarray(known, dtype=self.dtype)
         asked = [Request("product", indices, np.asarray(weights, dtype=np.float64))]
         if len(indices) ** 2 <= self.size // 2:  # most products are followed by a solve on their support
@@ -244,7 +242,7 @@ class PassOperator(Operator):
         known = {index: self._columns[index] for index in indices.tolist() if index in self._columns}
         missing = np.array([i for i in dict.fromkeys(indices.tolist()) if i not in known], dtype=np.int64)
         if not missing.size:
-            return self._remembered(indices)
+            return self._recall(indices)
         found = self._shared.ask([Request("columns", missing)])[0]
         position = {int(index): place for place, index in enumerate(missing)}
         out = np.empty((self.size, len(indices)), order="F")
@@ -253,10 +251,13 @@ class PassOperator(Operator):
         self._keep_columns(missing, found)
         return out
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices]: from what is remembered where that is enough, else one pass."""
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns]: from what is remembered where that is enough, else one pass."""
         if self._gram_operator is not None:
-            return self._gram_operator.submatrix(indices)
+            return self._gram_operator.submatrix(rows, columns)
+        return self._principal_submatrix(rows) if columns is None else super().submatrix(rows, columns)
+
+    def _principal_submatrix(self, indices: Indices) -> NDArray[np.float64]:
         known = self._blocks_known.get(indices.tobytes())
         if known is not None:
             return known.copy()
@@ -287,30 +288,28 @@ class PassOperator(Operator):
             return self._gram_operator.to_dense()
         return super().to_dense()
 
-    def columns_at_once(self, entries: int) -> int:
-        """All of a matrix that is formed; of a larger one as many as the memory for columns holds twice over."""
-        if self.size <= LARGEST_MATERIALISED and self._gram_fits():
-            return self.size
-        return max(1, self.cache_bytes // (16 * self.size))
+    @property
+    def costs(self) -> AccessCosts:
+        """Products cost the stored entries of k variables, then of all.
 
-    def affordable_columns(self) -> float:
-        """As many as a few passes give; without end once the matrix is formed."""
-        if self.size <= LARGEST_MATERIALISED and self._gram_fits():
-            return np.inf
-        return float(AFFORDABLE_PASSES * self.columns_at_once(1))
-
-    def truncated_power_block(
-        self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
-    ) -> list[PowerRun] | None:
-        """Algorithm 1 from the largest variance for many cardinalities, all in the same passes."""
-        return self.together(
-            [lambda k=k: _plain_run(self, k, rtol, atol, max_iterations) for k in cardinalities]  # type: ignore[misc]
+        A pass gives all columns of a matrix that is formed; of a larger one as many as the memory for columns holds
+        twice over, and a default bound may ask for what a few passes give.
+        """
+        formed = self.size <= LARGEST_MATERIALISED and self._gram_fits()
+        per_pass = self.size if formed else max(1, self.cache_bytes // (16 * self.size))
+        return AccessCosts(
+            self.size,
+            product=float(self.stored),
+            per_variable=self.stored / self.size,
+            columns_per_pass=per_pass,
+            affordable_columns=np.inf if formed else float(AFFORDABLE_PASSES * per_pass),
+            runs_per_pass=RUNS_PER_PASS,
         )
 
     def prepared_for(self, n_products: int) -> Operator:
         """The Gram matrix where it is small enough and costs less than the passes it saves."""
-        passes_saved = n_products / PRODUCTS_A_PASS
-        worthwhile = self._gram_operator is not None or self.size <= PASSES_A_GRAM * passes_saved
+        passes_saved = n_products / PRODUCTS_PER_PASS
+        worthwhile = self._gram_operator is not None or self.size <= PASSES_PER_GRAM * passes_saved
         if worthwhile and self._form_gram():
             assert self._gram_operator is not None
             return self._gram_operator
@@ -340,10 +339,6 @@ class PassOperator(Operator):
         moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, stored)
         return gram_errors(*moments, uncentred=not self.standard.explicit)
 
-    def step_cost(self, cardinality: int) -> float:
-        """The stored entries of k variables, then of all."""
-        return float(self.stored) * (1.0 + cardinality / self.size)
-
     def describe(self) -> dict[str, Any]:
         """Adds the samples, what is done to the columns, the route and the passes made until now."""
         facts = {"n_samples": self.n_samples, "center": self.center, "scale": self.scale}
@@ -353,7 +348,7 @@ class PassOperator(Operator):
     def _known(self, indices: Indices) -> bool:
         return all(index in self._columns for index in indices.tolist())
 
-    def _remembered(self, indices: Indices) -> NDArray[np.float64]:
+    def _recall(self, indices: Indices) -> NDArray[np.float64]:
         out = np.empty((self.size, len(indices)), order="F")
         for place, index in enumerate(indices.tolist()):
             self._columns.move_to_end(index)
@@ -379,23 +374,3 @@ class PassOperator(Operator):
 def _key(request: Request) -> Any:
     indices = None if request.indices is None else request.indices.tobytes()
     return request.kind, indices, None if request.weights is None else np.asarray(request.weights).tobytes()
-
-
-def _plain_run(operator: PassOperator, cardinality: int, rtol: float, atol: float, max_iterations: int) -> PowerRun:
-    """Algorithm 1 from the variable of largest variance."""
-    indices: Indices = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
-    weights, history = np.ones(1), []
-    resolution = 4.0 * float(np.finfo(np.float32).eps) if operator.dtype == np.float32 else 0.0
-    for iteration in range(max_iterations + 1):
-        step = operator.power_step(indices, weights, cardinality)
-        history.append(step.quadratic_form)
-        tolerance = max(atol, max(rtol, resolution) * abs(history[-1]))
-        if iteration and abs(history[-1] - history[-2]) <= tolerance:
-            return PowerRun(indices, weights, history, "value_stalled", iteration)
-        length = float(np.linalg.norm(step.values))
-        if length == 0.0:
-            return PowerRun(indices, weights, history, "fixed_point", iteration)
-        if iteration == max_iterations:
-            break
-        indices, weights = step.indices, step.values / length
-    return PowerRun(indices, weights, history, "iteration_limit", max_iterations)

@@ -61,7 +61,7 @@ class Standard(NamedTuple):
 class Request(NamedTuple):
     """One thing a pass is to compute: ``kind`` is "product", or a name in KINDS or CHOSEN_KINDS.
 
-    "product": D'D x for the vector with ``weights`` at ``indices``; "columns": D'D[indices] in float64, one a row;
+    "product": D'D x for the vector with ``weights`` at ``indices``; "columns": D'D[indices] in float64, one per row;
     "submatrix": D'D[indices, indices] in float64; "block": (D'D V)' with V in ``weights``; "gram": D'D in float64.
     """
 
@@ -108,7 +108,7 @@ def _dense_moments(block: Block) -> Moments:
         squares = np.maximum(squares - n_rows * offsets**2, 0.0)
         rest = (centre - means) + offsets
     found = Moments(n_rows, means, squares, 0, 0, 0, n_rows * size, rest)
-    return found if np.isfinite(means).all() else _marked(found, ~np.isfinite(np.asarray(block)))
+    return found if np.isfinite(means).all() else _mark(found, ~np.isfinite(np.asarray(block)))
 
 
 def _sparse_moments(block: Block) -> Moments:
@@ -129,14 +129,14 @@ def _sparse_moments(block: Block) -> Moments:
     return found._replace(bad=len(bad), row=row, column=int(block.indices[bad[0]]))
 
 
-def _marked(found: Moments, bad: NDArray[np.bool_]) -> Moments:
+def _mark(found: Moments, bad: NDArray[np.bool_]) -> Moments:
     where = np.argwhere(bad)
     if not len(where):  # all values are finite, and their sum is not
         return found
     return found._replace(bad=len(where), row=int(where[0][0]), column=int(where[0][1]))
 
 
-def merged_moments(first: Moments, second: Moments) -> Moments:
+def merge_moments(first: Moments, second: Moments) -> Moments:
     """The moments of both sets of rows together (Chan, Golub and LeVeque): nothing cancels, however large the means.
 
     T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms for computing the sample variance", The American Statistician
@@ -169,7 +169,7 @@ class Plan(NamedTuple):
     """What several requests have in common, worked out once for all blocks.
 
     ``union`` holds the variables that any of them chooses, ``places`` where each request's variables are in it (None
-    for requests of all variables), ``weights`` the vectors of the products over it, one a column. Without a union
+    for requests of all variables), ``weights`` the vectors of the products over it, one per column. Without a union
     most variables are chosen, and nothing is gathered for all.
     """
 
@@ -178,7 +178,7 @@ class Plan(NamedTuple):
     weights: Floats
 
 
-def planned(requests: Sequence[Request], size: int) -> Plan:
+def plan_requests(requests: Sequence[Request], size: int) -> Plan:
     """The plan for a pass over data of ``size`` variables."""
     wanted = [np.asarray(request.indices) for request in requests if request.indices is not None]
     union: Indices = np.unique(np.concatenate(wanted)) if wanted else np.zeros(0, dtype=np.int64)
@@ -211,14 +211,14 @@ def evaluate(block: Block, standard: Standard, requests: Sequence[Request], plan
             parts.append(CHOSEN_KINDS[request.kind](block, standard, rows[:, places]))
         elif places is not None:
             assert request.indices is not None
-            own = chosen(block, standard, request.indices)
-            parts.append(CHOSEN_KINDS[request.kind](block, standard, own))
+            part = chosen(block, standard, request.indices)
+            parts.append(CHOSEN_KINDS[request.kind](block, standard, part))
         else:
             parts.append(KINDS[request.kind](block, standard, request))
     return parts
 
 
-def added(total: list[NDArray[Any]], parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
+def add_parts(total: list[NDArray[Any]], parts: list[NDArray[Any]]) -> list[NDArray[Any]]:
     """The sums so far plus one block's shares, in place where they are float64 already."""
     for place, part in enumerate(parts):
         if total[place].dtype == np.float64 and total[place].flags.writeable:
@@ -229,7 +229,7 @@ def added(total: list[NDArray[Any]], parts: list[NDArray[Any]]) -> list[NDArray[
 
 
 def _products(block: Block, standard: Standard, plan: Plan, rows: Floats | None) -> NDArray[Any]:
-    """D'D x for all vectors of the plan, one a row of the answer, in the precision of the block."""
+    """D'D x for all vectors of the plan, one per row of the answer, in the precision of the block."""
     if rows is None:
         return _block_product(block, standard, Request("block", weights=plan.weights))
     return _against(block, standard, (rows @ plan.weights).astype(block.dtype, copy=False))
@@ -246,10 +246,10 @@ def chosen(block: Block, standard: Standard, indices: Indices) -> Floats:
         dense -= means
         dense /= deviations
         return dense
-    return _standardised(block[:, indices], means, deviations).astype(np.float64, copy=False)
+    return _standardise(block[:, indices], means, deviations).astype(np.float64, copy=False)
 
 
-def _standardised(rows: NDArray[Any], means: Floats, deviations: Floats) -> NDArray[Any]:
+def _standardise(rows: NDArray[Any], means: Floats, deviations: Floats) -> NDArray[Any]:
     """Centred and scaled with the roundings of data in memory."""
     centred: NDArray[Any] = np.subtract(rows, means, out=np.empty_like(rows, order="C"), casting="same_kind")
     centred /= deviations.astype(rows.dtype)
@@ -262,7 +262,7 @@ def _against(block: Block, standard: Standard, scores: NDArray[Any]) -> NDArray[
         total = np.zeros((scores.shape[1], len(standard.means)))
         begin = 0
         for slab in _slabs(block, 4 * scores.shape[1]):
-            rows = _standardised(slab, standard.means, standard.deviations).astype(scores.dtype, copy=False)
+            rows = _standardise(slab, standard.means, standard.deviations).astype(scores.dtype, copy=False)
             total += scores[begin : begin + len(rows)].T @ rows
             begin += len(rows)
         return total
@@ -288,7 +288,7 @@ def _block_product(block: Block, standard: Standard, request: Request) -> NDArra
     if not is_sparse_block(block) and standard.explicit:
         total = np.zeros(request.weights.shape[::-1])
         for slab in _slabs(block, 4 * len(total)):
-            rows = _standardised(slab, standard.means, standard.deviations)
+            rows = _standardise(slab, standard.means, standard.deviations)
             total += (rows @ request.weights.astype(block.dtype)).T @ rows
         return total
     scaled = np.asarray(request.weights, dtype=np.float64) / standard.deviations[:, None]
@@ -305,7 +305,7 @@ def _gram(block: Block, standard: Standard, request: Request) -> NDArray[Any]:
     """D'D of the block. Dense rows are centred (the product costs far more); sparse ones by algebra."""
     means, deviations = standard.means, standard.deviations
     if not is_sparse_block(block):
-        rows = _standardised(np.asarray(block), means, deviations).astype(np.float64, copy=False)
+        rows = _standardise(np.asarray(block), means, deviations).astype(np.float64, copy=False)
         return np.asarray(rows.T @ rows)
     wide = block.astype(np.float64)
     raw = (wide.T @ wide).toarray()

@@ -42,7 +42,7 @@ SHORT_ROW_ERROR = 0.05
 
 
 @dataclass
-class Run:
+class Memory:
     """What one run of the iteration remembers between its steps."""
 
     indices: Indices | None = None
@@ -56,8 +56,10 @@ class Run:
     plain_until: int = PLAIN_STEPS
 
     def combined_scores(self, indices: Indices, weights: Vector) -> Vector | None:
-        """D_F x_F, if the last step computed it on the way."""
-        if self.combined is None or self.values is None or self.indices is not indices:
+        """D_F x_F, if the last step computed it on the way: if the vector is what that step chose."""
+        if self.combined is None or self.values is None or self.indices is None:
+            return None
+        if not np.array_equal(self.indices, indices):
             return None
         length = kernels.length(self.values)
         if not np.array_equal(self.values / length, weights):
@@ -101,13 +103,13 @@ class Screen:
         """Memory the shadow takes, 0 before it is built."""
         return sum(part.nbytes for part in self.shadow) if "shadow" in self.__dict__ else 0
 
-    def bounds(self, run: Run, vector: Vector, cardinality: int) -> tuple[str, Bounds] | None:
+    def bounds(self, memory: Memory, vector: Vector, cardinality: int) -> tuple[str, Bounds] | None:
         """Bounds on |d_j'u| for every variable, or None where a full product is the better step."""
         if (
             not self.worthwhile
             or cardinality > LARGEST_SHARE * len(self.variables)
-            or run.steps < run.plain_until
-            or run.reference is None
+            or memory.steps < memory.plain_until
+            or memory.reference is None
         ):
             return None
         wide = vector.astype(np.float64)
@@ -115,37 +117,39 @@ class Screen:
         if length == 0.0:
             return None
         if self.row_bytes < SHORT_ROW:
-            near = _angle(wide, run.reference[0]) <= SHORT_ROW_ERROR
-            return ("running", self._running_bounds(run, run.reference, wide, length)) if near else None
+            near = _angle(wide, memory.reference[0]) <= SHORT_ROW_ERROR
+            return ("running", self._running_bounds(memory, memory.reference, wide, length)) if near else None
         shadow_error = float(self.shadow[2].mean())
-        if self.mean_norm * _angle(wide, run.reference[0]) <= shadow_error:
-            return "running", self._running_bounds(run, run.reference, wide, length)
-        if run.previous is not None:
-            drift = self.mean_norm * _angle(wide, run.previous)
+        if self.mean_norm * _angle(wide, memory.reference[0]) <= shadow_error:
+            return "running", self._running_bounds(memory, memory.reference, wide, length)
+        if memory.previous is not None:
+            drift = self.mean_norm * _angle(wide, memory.previous)
             if drift * REFRESH_GAIN <= shadow_error:
                 return None
         codes, scales, errors, norms = self.shadow
-        run.bounds = kernels.shadow_bounds(codes, scales, errors, norms, wide, self.slack, run.bounds)
-        return "shadow", run.bounds
+        memory.bounds = kernels.shadow_bounds(codes, scales, errors, norms, wide, self.slack, memory.bounds)
+        return "shadow", memory.bounds
 
-    def _running_bounds(self, run: Run, reference: Bounds, vector: NDArray[np.float64], length: float) -> Bounds:
+    def _running_bounds(self, memory: Memory, reference: Bounds, vector: NDArray[np.float64], length: float) -> Bounds:
         earlier, products = reference
         earlier_length = kernels.length(earlier)
         cosine = abs(kernels.inner_product(earlier, vector)) / (earlier_length * length)
         sine = _angle(vector, earlier)
         angle = (cosine, sine, 4.0 * self.slack)
-        run.bounds = kernels.running_bounds(products, self.norms, 1.0 / earlier_length, length, *angle, run.bounds)
-        return run.bounds
+        memory.bounds = kernels.running_bounds(
+            products, self.norms, 1.0 / earlier_length, length, *angle, memory.bounds
+        )
+        return memory.bounds
 
-    def record(self, run: Run, kind: str, read: int, cardinality: int) -> None:
+    def record(self, memory: Memory, kind: str, read: int, cardinality: int) -> None:
         """Count a step; pause after one that cost more than a full step would have."""
         share, chosen = read / len(self.variables), cardinality / len(self.variables)
         self.statistics.steps[kind] += 1
         self.statistics.variables_read += read
-        run.steps += 1
+        memory.steps += 1
         if kind != "full" and self._cost(kind, share + chosen / 2.0) > 1.0 + 0.6 * min(chosen, 0.5):
             # Another reference helps running bounds at once; codes stay as coarse as they are.
-            run.plain_until = run.steps + (1 if kind == "running" else PAUSE)
+            memory.plain_until = memory.steps + (1 if kind == "running" else PAUSE)
 
     def _cost(self, kind: str, share_read: float) -> float:
         """Time of a screened step in full products, from measurements on rows of 62 and 500 samples.
@@ -168,8 +172,8 @@ class Screen:
         }
 
 
-def _angle(vector: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+def _angle(vector: NDArray[np.float64], reference: NDArray[np.float64]) -> float:
     """The sine of the angle between two vectors, rounded up; from their difference, so without cancellation."""
-    first, second = vector / kernels.length(vector), other / kernels.length(other)
+    first, second = vector / kernels.length(vector), reference / kernels.length(reference)
     across = first - kernels.inner_product(first, second) * second
     return min(1.0, kernels.length(across) * (1.0 + 1e-12) + 1e-14)

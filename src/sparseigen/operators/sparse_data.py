@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
 SHORT_NUMBERS_FROM = 1 << 20
@@ -26,7 +26,7 @@ SUMMED_AT_ONCE = 1 << 19
 class SparseData(Operator):
     """A = D'D / (n - ddof) with D = (X - 1 means') / deviations and X sparse.
 
-    X is kept by columns (one sparse row a variable). Centring costs nothing in the second half of a product,
+    X is kept by columns (one sparse row per variable). Centring costs nothing in the second half of a product,
     because centred scores sum to zero; only their rounding error is subtracted.
     """
 
@@ -35,7 +35,7 @@ class SparseData(Operator):
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         _check_fits(data.values)
-        by_column = data.values if data.values.format == "csc" else _transposed(data.values).T
+        by_column = data.values if data.values.format == "csc" else _transpose(data.values).T
         usable = data.values.format == "csr" and data.values.has_canonical_format
         self._given_by_sample = data.values if usable else None
         if not by_column.has_canonical_format:
@@ -44,16 +44,18 @@ class SparseData(Operator):
         if not by_column.data.all():  # stored zeros are the same data
             by_column = by_column.copy() if by_column is data.values else by_column
             by_column.eliminate_zeros()
-        self.variables = by_column.T  # compressed rows, one a variable, sharing the memory of by_column
+        self.variables = by_column.T  # compressed rows, one per variable, sharing the memory of by_column
         self.size, self.n_samples = self.variables.shape
-        # The products are bound by the memory: short numbers where they suffice, at 2 bytes an entry more memory.
+        # The products are bound by the memory: short numbers where they suffice, at 2 bytes per entry more memory.
         few = self.n_samples <= 1 << 16 and self.variables.nnz >= SHORT_NUMBERS_FROM
         self.samples = self.variables.indices.astype(np.uint16) if few else self.variables.indices
         self.dtype = self.variables.dtype
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale = center, scale
-        self.means = self._summed(lambda values, own: values) / self.n_samples if center else np.zeros(self.size)
+        self.means = (
+            self._sum_entries(lambda values, variables: values) / self.n_samples if center else np.zeros(self.size)
+        )
         self.deviations = np.ones(self.size)
         variances = check_variances(self._variances(), self.dtype)
         if scale:
@@ -67,11 +69,11 @@ class SparseData(Operator):
         # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.
         filled = np.diff(self.variables.indptr)
         with np.errstate(over="ignore", invalid="ignore"):  # refused by check_variances
-            squares = self._summed(lambda values, own: (values - self.means[own]) ** 2)
+            squares = self._sum_entries(lambda values, variables: (values - self.means[variables]) ** 2)
             squares += (self.n_samples - filled) * self.means**2
         return np.asarray(squares / (self.divisor * self.deviations**2))
 
-    def _summed(self, of: Callable[[NDArray[np.float64], Indices], NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _sum_entries(self, of: Callable[[NDArray[np.float64], Indices], NDArray[np.float64]]) -> NDArray[np.float64]:
         """For every variable the sum of a function of its entries, in float64; some variables at a time.
 
         scipy's own sum rounds float32 data to float32 on the way, and copies all of them.
@@ -81,9 +83,9 @@ class SparseData(Operator):
         while begin < self.size:
             end = int(np.searchsorted(starts, starts[begin] + SUMMED_AT_ONCE, side="right")) - 1
             end = min(max(end, begin + 1), self.size)
-            own = np.repeat(np.arange(begin, end), np.diff(starts[begin : end + 1]))
+            variables = np.repeat(np.arange(begin, end), np.diff(starts[begin : end + 1]))
             values = self.variables.data[starts[begin] : starts[end]].astype(np.float64)
-            sums[begin:end] = np.bincount(own - begin, weights=of(values, own), minlength=end - begin)
+            sums[begin:end] = np.bincount(variables - begin, weights=of(values, variables), minlength=end - begin)
             begin = end
         return sums
 
@@ -111,7 +113,7 @@ class SparseData(Operator):
     @computed_once
     def _by_sample(self) -> Any:
         """X by samples: the caller's own where it came so."""
-        return _transposed(self.variables) if self._given_by_sample is None else self._given_by_sample
+        return _transpose(self.variables) if self._given_by_sample is None else self._given_by_sample
 
     @computed_once
     def _sample_lengths(self) -> NDArray[np.int64]:
@@ -119,7 +121,7 @@ class SparseData(Operator):
         lengths: NDArray[np.int64] = np.diff(self._by_sample.indptr)
         return lengths
 
-    def _centred(self, indices: Indices, samples: slice) -> NDArray[np.float64]:
+    def _centre(self, indices: Indices, samples: slice) -> NDArray[np.float64]:
         """Some samples of some variables, dense, centred and scaled: shape (len(indices), samples)."""
         block = self.variables[indices][:, samples].toarray().astype(np.float64)
         centred: NDArray[np.float64] = (block - self.means[indices, None]) / self.deviations[indices, None]
@@ -144,7 +146,7 @@ class SparseData(Operator):
                 return np.asarray(raw.T / (self.divisor * self.deviations[:, None]) / self.deviations[indices])
         out = np.zeros((self.size, len(indices)))
         for samples in row_blocks(self.n_samples, len(indices)):
-            block = self._centred(indices, samples)
+            block = self._centre(indices, samples)
             part = self.variables if samples == slice(0, self.n_samples) else self.variables[:, samples]
             out += part @ block.T
             out -= self.means[:, None] * block.sum(axis=1)
@@ -156,15 +158,19 @@ class SparseData(Operator):
         moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor)
         return gram_errors(*moments, np.dtype(np.float64), uncentred=True)
 
-    def step_cost(self, cardinality: int) -> float:
+    @property
+    def costs(self) -> AccessCosts:
         """The stored entries of k variables, then of all."""
-        return float(self.variables.nnz) * (1.0 + cardinality / self.size)
+        stored = float(self.variables.nnz)
+        return AccessCosts(self.size, product=stored, per_variable=stored / self.size)
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices], accumulated in float64 over blocks of samples."""
-        out = np.zeros((len(indices), len(indices)))
-        for samples in row_blocks(self.n_samples, len(indices)):
-            block = self._centred(indices, samples)
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """A[rows, columns]; principal ones are accumulated in float64 over blocks of samples."""
+        if columns is not None:
+            return super().submatrix(rows, columns)
+        out = np.zeros((len(rows), len(rows)))
+        for samples in row_blocks(self.n_samples, len(rows)):
+            block = self._centre(rows, samples)
             out += block @ block.T
         return out / self.divisor
 
@@ -186,7 +192,7 @@ class SparseData(Operator):
         }
 
 
-def _transposed(rows: Any) -> Any:
+def _transpose(rows: Any) -> Any:
     """The transpose of compressed rows, in compressed rows: scipy's way takes seconds that Ctrl-C cannot end."""
     starts, numbers, values = kernels.sparse_transpose(rows.indptr, rows.indices, rows.data, rows.shape[1])
     return type(rows)((values, numbers, starts), shape=rows.shape[::-1])

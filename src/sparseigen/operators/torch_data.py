@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +18,18 @@ from sparseigen.errors import DeviceMemoryError, NonFiniteError, StartError
 from sparseigen.kernels import torch_kernels
 from sparseigen.operators.contract import (
     LARGEST_MATERIALISED,
+    AccessCosts,
     DualParts,
     Indices,
     Matrix,
     Operator,
-    PowerRun,
-    PowerStep,
     Vector,
 )
+from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+
+RUNS_PER_PASS = 64
+"""Runs that step together as a block."""
 
 Tensor = Any
 Floats = NDArray[np.float64]
@@ -41,7 +44,7 @@ class Projection:
     against: Tensor
     """W in float64, shape (p, m)."""
     scores: Tensor
-    """S in float64, shape (m, n): one row a component."""
+    """S in float64, shape (m, n): one row per component."""
     against_native: Tensor
     scores_native: Tensor
     """The same in the data's precision, for products."""
@@ -52,11 +55,11 @@ class Projection:
         return len(self.components)
 
     def of_scores(self, scores: Tensor, shares: Tensor) -> Tensor:
-        """D P z from D z and W'z; ``scores`` may be a block with one row a vector."""
+        """D P z from D z and W'z; ``scores`` may be a block with one row per vector."""
         return scores - shares @ self.scores_native
 
     def of_product(self, product: Tensor, scores: Tensor) -> Tensor:
-        """P'D's from D's; ``scores`` may be a block with one row a vector."""
+        """P'D's from D's; ``scores`` may be a block with one row per vector."""
         return product - (scores @ self.scores_native.T) @ self.against_native.T
 
     def of_rows(self, rows: Tensor, chosen: Any) -> Tensor:
@@ -65,7 +68,7 @@ class Projection:
             return rows - self.against[chosen] @ self.scores
         return rows - self.against_native[chosen] @ self.scores_native
 
-    def raised(self, per_variable: Floats) -> Floats:
+    def spread_errors(self, per_variable: Floats) -> Floats:
         """sum_a |P_ai| t_a for every variable i, for numbers t >= 0: how the base's errors spread."""
         against = np.abs(self.against.cpu().numpy())
         inside = np.array([np.abs(component) @ per_variable for component in self.components])
@@ -73,7 +76,7 @@ class Projection:
         return spread
 
 
-def extended(data: TorchData, vector: Vector) -> Projection:
+def extend_projection(data: TorchData, vector: Vector) -> Projection:
     """The projection of data whose projection so far is ``data.projection``, with one more component."""
     import torch
 
@@ -102,7 +105,7 @@ def extended(data: TorchData, vector: Vector) -> Projection:
 class TorchData(Operator):
     """A = D'D / (n - ddof) for dense data D on a CUDA device (or on the CPU, in torch).
 
-    NumPy arrays go in and come out; the data stay on the device, one contiguous row a variable. One copy is made
+    NumPy arrays go in and come out; the data stay on the device, one contiguous row per variable. One copy is made
     when centring, scaling or a change of layout needs it. Products are in the data's precision (float32 or float64);
     the diagonal and every objective are accumulated in float64. Deflated data share the memory of the plain ones:
     `projection` says what is taken out of the products.
@@ -110,7 +113,6 @@ class TorchData(Operator):
 
     positive_semidefinite = True
     psd_by_construction = True
-    transfers_cost = True
     projection: Projection | None = None
     candidates: int | None = None
     """How many variables were chosen by `restricted`; None where all are there."""
@@ -123,7 +125,7 @@ class TorchData(Operator):
         itemsize = int(data.values.dtype.itemsize)
         needed = self.size * torch_kernels.padded(self.n_samples) * itemsize
         with device_memory(f"data of {self.n_samples} samples x {self.size} variables", needed, self.device):
-            self.variables = _one_row_a_variable(data.values, self.device, must_copy=center or scale)
+            self.variables = _store_by_variable(data.values, self.device, must_copy=center or scale)
             self.dtype = np.dtype(str(self.variables.dtype).removeprefix("torch."))
             self._check_finite()
             self.means = self._centre() if center else np.zeros(self.size)
@@ -212,27 +214,17 @@ class TorchData(Operator):
             product: Vector = self.product(self._places(indices), self._tensor(weights)).cpu().numpy()
         return product
 
-    def power_step(
-        self, indices: Indices, weights: Vector, cardinality: int, *, nonnegative: bool = False
-    ) -> PowerStep:
-        """Product and truncation on the device; only k numbers come back."""
-        with self._room("a product", len(indices) * self.n_samples * self.dtype.itemsize):
-            places, entries = self._places(indices), self._tensor(weights)
-            product = self.product(places, entries)
-            value = float(entries.double() @ product[places].double())
-            kept = torch_kernels.largest_magnitudes(product, cardinality, nonnegative=nonnegative)
-            values = product[kept].double().cpu().numpy()
-        return PowerStep(kept.cpu().numpy(), np.maximum(values, 0.0) if nonnegative else values, value)
-
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] by one matrix product."""
+        columns: Matrix = self.native_columns(indices).cpu().numpy()
+        return columns
+
+    def native_columns(self, indices: Indices) -> Tensor:
+        """A[:, indices] on the device, in the data's precision."""
         with self._room(f"{len(indices)} columns", self.size * len(indices) * self.dtype.itemsize):
             scores = self.rows(self._places(indices)).to(self.variables.dtype) / self.divisor
             product = scores @ self.variables.T
-            if self.projection is not None:
-                product = self.projection.of_product(product, scores)
-            columns: Matrix = product.cpu().numpy().T
-        return columns
+            return (product if self.projection is None else self.projection.of_product(product, scores)).T
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
@@ -255,7 +247,7 @@ class TorchData(Operator):
             return errors
         longest = max(int(np.count_nonzero(component)) for component in self.projection.components)
         terms = 2.0 * (self.n_samples + 2 * (self.projection.rank + longest) + 16)
-        return self.projection.raised(np.sqrt(errors)) ** 2 + terms * 2.0**-52 * self.radii() ** 2
+        return self.projection.spread_errors(np.sqrt(errors)) ** 2 + terms * 2.0**-52 * self.radii() ** 2
 
     def factor(self) -> NDArray[np.float64] | None:
         """The data themselves, where they have fewer samples than variables and are small."""
@@ -272,28 +264,25 @@ class TorchData(Operator):
     def radii(self) -> NDArray[np.float64]:
         """sqrt(A_ii) without deflation, sum_a |P_ai| sqrt(A_aa) with: what rounding errors are relative to."""
         lengths = np.sqrt(self._plain_diagonal())
-        return lengths if self.projection is None else self.projection.raised(lengths)
+        return lengths if self.projection is None else self.projection.spread_errors(lengths)
 
     @property
     def plain(self) -> TorchData:
         """The operator before any deflation."""
         return self if self._plain is None else self._plain
 
-    def projected(self, vector: Vector) -> Operator | None:
+    def deflated(self, vector: Vector) -> Operator:
         """Projection deflation in the same memory: only W and S are new."""
         deflated = copy.copy(self)
         deflated.__dict__.pop("_diagonal_once", None)
         with self._room("deflation", 40 * self.size):
-            deflated.projection = extended(self, vector)
+            deflated.projection = extend_projection(self, vector)
         deflated._plain, deflated._kept = self.plain, {}
         return deflated
 
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """A[indices, indices], accumulated in float64."""
-        return self.cross(indices, indices)
-
-    def cross(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns], accumulated in float64; nothing else leaves the device."""
+        columns = rows if columns is None else columns
         count = len(rows) + len(columns)
         with self._room(f"{count} variables in float64", 8 * (count * self.n_samples + len(rows) * len(columns))):
             left = self.rows(self._places(rows))
@@ -322,18 +311,11 @@ class TorchData(Operator):
         chosen = copy.copy(self)
         chosen.__dict__.pop("_diagonal_once", None)
         with self._room(f"{len(indices)} variables", len(indices) * self.n_samples * self.dtype.itemsize):
-            chosen.variables = _gathered(self.variables, self._places(indices))
+            chosen.variables = _gather_rows(self.variables, self._places(indices))
         chosen.size, chosen.candidates, chosen._kept = len(indices), len(indices), {}
         chosen.names = None if self.names is None else tuple(self.names[i] for i in indices)
         chosen.means, chosen.deviations = self.means[indices], self.deviations[indices]
         return chosen
-
-    def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
-        """Sums of the largest squares of columns of A, with and without the diagonal, made on the device."""
-        from sparseigen.operators.torch_bounds import column_energies
-
-        with self._room("column energies", 16 * self.size * len(columns)):
-            return column_energies(self, columns, cardinality)
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two matrix products."""
@@ -358,33 +340,16 @@ class TorchData(Operator):
         with self._room("dual points", 1 << 30):
             return closed_form_duals(self, vectors, cardinalities, trials)
 
-    def truncated_power_run(
-        self,
-        indices: Indices,
-        weights: Vector,
-        cardinality: int,
-        *,
-        rtol: float,
-        atol: float,
-        max_iterations: int,
-        nonnegative: bool = False,
-        until_support_repeats: bool = False,
-    ) -> PowerRun | None:
-        """Algorithm 1 on the device: the host looks every few iterations whether it may stop."""
-        from sparseigen.operators.torch_iteration import Rule, power_run
+    def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
+        """Steps on the device: the host looks every few of them; one pass over the data serves a block of runs."""
+        from sparseigen.operators.torch_block import DeviceBlock
+        from sparseigen.operators.torch_iteration import DeviceRun
 
-        rule = Rule(rtol, atol, max_iterations, until_support_repeats)
-        with self._room("the power iteration", 40 * self.size):
-            return power_run(self, indices, weights, cardinality, rule, nonnegative=nonnegative)
-
-    def truncated_power_block(
-        self, cardinalities: list[int], *, rtol: float, atol: float, max_iterations: int
-    ) -> list[PowerRun] | None:
-        """Algorithm 1 for blocks of cardinalities: one pass over the data serves a block."""
-        from sparseigen.operators.torch_iteration import Rule, power_block
-
-        with self._room("blocks of cardinalities", 4 * 64 * self.size * self.dtype.itemsize):
-            return power_block(self, cardinalities, Rule(rtol, atol, max_iterations))
+        if len(cardinalities) == 1:
+            return DeviceRun(self, cardinalities, nonnegative=nonnegative)
+        if nonnegative:
+            return Iteration(self, cardinalities, nonnegative=True)
+        return DeviceBlock(self, cardinalities)
 
     def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
         """The scaled row bound, row blocks of A made and used up on the device."""
@@ -393,17 +358,21 @@ class TorchData(Operator):
         with self._room("blocks of rows", 1 << 30):
             return scaled_row_bound(self, cardinality, scaling, passes)
 
-    def step_cost(self, cardinality: int) -> float:
-        """The samples of k variables, then of all."""
-        return float(self.n_samples) * (self.size + cardinality)
+    @property
+    def costs(self) -> AccessCosts:
+        """The samples of k variables, then of all; 64 products cost little more than one."""
+        samples = float(self.n_samples)
+        return AccessCosts(
+            self.size, product=samples * self.size, per_variable=samples, transfers=True, runs_per_pass=RUNS_PER_PASS
+        )
 
-    def kept(self, key: Any, make: Any) -> Any:
+    def find_workspace(self, key: Any, make: Any) -> Any:
         """The work space of that name, made on first use."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
 
-    def _room(self, what: str, needed: int) -> Any:
+    def _room(self, what: str, needed: int) -> AbstractContextManager[None]:
         return device_memory(what, needed, self.device)
 
     def describe(self) -> dict[str, object]:
@@ -429,13 +398,13 @@ def device_memory(what: str, needed: int, device: Any) -> Iterator[None]:
         free = torch.cuda.mem_get_info(device)[0] / 2**30 if torch.cuda.is_available() else 0.0
         message = (
             f"{what} need about {needed / 2**30:.2f} GiB on {device}, which has {free:.2f} GiB free. Use float32, free "
-            "other tensors there, pass data one row a variable with center=False (no copy is made then), or keep the "
+            "other tensors there, pass data one row per variable with center=False (no copy is made then), or keep the "
             "data in host memory (leave device out)."
         )
         raise DeviceMemoryError(message) from error
 
 
-def _gathered(variables: Tensor, places: Tensor) -> Tensor:
+def _gather_rows(variables: Tensor, places: Tensor) -> Tensor:
     """Some rows, padded like all of them."""
     storage = variables.new_zeros(len(places), torch_kernels.padded(variables.shape[1]))
     chosen = storage[:, : variables.shape[1]]
@@ -443,7 +412,7 @@ def _gathered(variables: Tensor, places: Tensor) -> Tensor:
     return chosen
 
 
-def _one_row_a_variable(values: Any, device: Any, *, must_copy: bool) -> Tensor:
+def _store_by_variable(values: Any, device: Any, *, must_copy: bool) -> Tensor:
     """The transposed data on the device, rows padded with zeros to a multiple of four entries.
 
     The caller's memory is used as it is where nothing has to change.

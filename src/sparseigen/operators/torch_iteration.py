@@ -1,27 +1,17 @@
-"""Algorithm 1 on a device: one run in chunks that the host looks at, or a block of runs in one pass over the data.
+"""One run of Algorithm 1 on a device, in chunks that the host looks at.
 
-Algorithm 1 as a loop that stays on the device.
-
-A chunk of iterations is enqueued without looking at any of them; then the host reads their objectives, finds the
-first that satisfies the stop rule, and fetches that very iterate from a ring of the chunk's iterates. So the answer
-and the number of iterations are those of a loop that looks after every step, at the price of a few steps too many.
-
-The device does not wait for the host: before the host looks at a chunk, the next one is already enqueued. There are
-two rings, used in turn, so that the chunk that runs ahead leaves the iterates of the one being looked at alone. What
-the host reads is copied to pinned memory behind each chunk.
-
-On CUDA with Triton a chunk is one CUDA graph. The cardinality lies in device memory, so one graph serves all of them.
-
-Algorithm 1 for many cardinalities at once: one pass over the data serves a block of them.
-
-A block of 64 products costs little more than one on a GPU, because reading the data is what takes the time. The first
-iterations use tf32 where the hardware has it (CUDA, float32 data); they only have to find the neighbourhood of the
-answer. Then the block goes on in the data's own precision until the caller's stop rule holds for every cardinality.
+A chunk of iterations is enqueued without looking at any of them; then the host reads their objectives and lengths, and
+may fetch any iterate from a ring of the chunk's iterates. So the answer and the number of iterations are those of a
+loop that looks after every step, at the price of a few steps too many. The device does not wait for the host: before
+the host looks at a chunk, the next one is already enqueued. There are two rings, used in turn, so that the chunk that
+runs ahead leaves the iterates of the one being looked at alone. What the host reads is copied to pinned memory behind
+each chunk. On CUDA with Triton a chunk is one CUDA graph. The cardinality lies in device memory, so one graph serves
+all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,7 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.kernels import torch_kernels
-from sparseigen.operators.contract import Indices, PowerRun, Vector
+from sparseigen.operators.contract import Indices, PowerStep, SparseVector, Vector
+from sparseigen.operators.iteration import Iteration, Look
 
 if TYPE_CHECKING:
     from sparseigen.operators.torch_data import TorchData
@@ -46,7 +37,7 @@ class Mailbox:
 
         self.tensors = tensors
         self.on_device = bool(tensors[0].is_cuda)
-        self.copies = [torch.empty(one.shape, dtype=one.dtype, pin_memory=self.on_device) for one in tensors]
+        self.copies = [torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=self.on_device) for tensor in tensors]
         if self.on_device:
             self.arrived = torch.cuda.Event()
             self.side = torch.cuda.Stream(tensors[0].device)
@@ -84,69 +75,75 @@ LONG_STEP = 1 << 28
 
 
 @dataclass(frozen=True)
-class Rule:
-    """When a run ends: the paper's rule on the objective, the repeated support, or the limit."""
-
-    rtol: float
-    atol: float
-    max_iterations: int
-    until_support_repeats: bool = False
-
-    def stalled(self, value: float, previous: float) -> bool:
-        """The objective moved by no more than the tolerance."""
-        return abs(value - previous) <= max(self.atol, self.rtol * abs(value))
-
-
-@dataclass(frozen=True)
-class Look:
-    """What the host reads after a chunk, one entry an iteration."""
+class Seen:
+    """What the host reads after a chunk, one entry per iteration."""
 
     values: Floats
     norms: Floats
     changes: NDArray[np.int64]
 
 
-def power_run(
-    data: TorchData, indices: Indices, weights: Vector, cardinality: int, rule: Rule, *, nonnegative: bool
-) -> PowerRun:
-    """One run from one start."""
-    steps: Steps
-    if torch_kernels.usable(data.variables):
-        steps = data.kept(("triton", nonnegative), lambda: TritonSteps(data, nonnegative=nonnegative))
-    else:
-        steps = TorchSteps(data, nonnegative=nonnegative)
-    history = [steps.begin(indices, weights, cardinality)]
-    start = np.asarray(indices, dtype=np.int64), np.asarray(weights, dtype=np.float64)
-    for ring, look in _looks(steps, rule):
-        done = len(history) - 1
-        for step in range(min(steps.length, rule.max_iterations - done)):
-            if look.norms[step] == 0.0:  # A x = 0: the product leads nowhere else
-                last = start if done + step == 0 else steps.iterate(ring, step)
-                return _ended(last, history, "fixed_point")
-            history.append(float(look.values[step]))
-            repeated = rule.until_support_repeats and look.changes[step] == 0
-            if rule.stalled(history[-1], history[-2]) or repeated:
-                return _ended(steps.iterate(ring, step + 1), history, "value_stalled")
-            if done + step + 1 == rule.max_iterations:
-                return _ended(steps.iterate(ring, step + 1), history, "iteration_limit")
-    raise AssertionError("the limit ends the loop")  # pragma: no cover
+class DeviceRun(Iteration):
+    """One run from one start, in chunks."""
 
+    operator: TorchData
+    on_host = False
 
-def _looks(steps: Steps, rule: Rule) -> Iterator[tuple[int, Look]]:
-    """Chunk after chunk, alternately in two rings, with ``steps.ahead`` more of them enqueued before each look."""
-    chunks = -(-rule.max_iterations // steps.length)
-    launched = 0
-    for chunk in range(chunks):
-        # A run that ends when its support repeats most often ends in its first chunk: nothing is enqueued behind it.
-        ahead = 0 if chunk == 0 and rule.until_support_repeats else steps.ahead
-        while launched < min(chunk + 1 + ahead, chunks):
-            steps.launch(launched % 2)
-            launched += 1
-        yield chunk % 2, steps.look(chunk % 2)
+    def __init__(self, data: TorchData, cardinalities: Sequence[int], *, nonnegative: bool) -> None:
+        super().__init__(data, cardinalities, nonnegative=nonnegative)
+        self.launched = self.looked = 0
+
+    def _choose_steps(self) -> Steps:
+        data, nonnegative = self.operator, self.nonnegative
+        if not torch_kernels.usable(data.variables):
+            return TorchSteps(data, nonnegative=nonnegative)
+        steps: Steps = data.find_workspace(("triton", nonnegative), lambda: TritonSteps(data, nonnegative=nonnegative))
+        return steps
+
+    def begin(self, starts: Sequence[SparseVector]) -> list[float]:
+        """Take the start; its objective."""
+        (self.start,) = starts
+        self.launched = self.looked = 0
+        with self._room():
+            self.steps = self._choose_steps()
+            return [self.steps.begin(self.start.indices, self.start.weights, self.cardinalities[0])]
+
+    def _room(self) -> AbstractContextManager[None]:
+        return self.operator._room("the power iteration", 40 * self.operator.size)
+
+    def step(self, vector: SparseVector, cardinality: int, run: int = 0) -> PowerStep:
+        """Product and truncation on the device; only k numbers come back."""
+        data = self.operator
+        with data._room("a product", len(vector.indices) * data.n_samples * data.dtype.itemsize):
+            places, entries = data._places(vector.indices), data._tensor(vector.weights)
+            product = data.product(places, entries)
+            value = float(entries.double() @ product[places].double())
+            kept = torch_kernels.largest_magnitudes(product, cardinality, nonnegative=self.nonnegative)
+            values = product[kept].double().cpu().numpy()
+        return PowerStep(kept.cpu().numpy(), np.maximum(values, 0.0) if self.nonnegative else values, value)
+
+    def advance(self, runs: Sequence[int], most: int, *, ahead: bool = True) -> Sequence[Iterable[Look]]:
+        """Look at the next chunk, alternately in two rings; with ``ahead`` the one behind it is enqueued before."""
+        useful = -(-most // self.steps.length)
+        with self._room():
+            while self.launched - self.looked < min(1 + (self.steps.ahead if ahead else 0), useful):
+                self.steps.launch(self.launched % 2)
+                self.launched += 1
+            seen = self.steps.look(self.looked % 2)
+        self.looked += 1
+        repeated = (seen.changes == 0).tolist()
+        return [list(zip(seen.values.tolist(), np.sqrt(seen.norms).tolist(), repeated, strict=True))]
+
+    def iterate(self, run: int, step: int) -> SparseVector:
+        """The iterate after so many steps of the chunk last looked at."""
+        if step == 0 and self.looked <= 1:
+            return self.start
+        with self._room():
+            return SparseVector(*self.steps.iterate((self.looked - 1) % 2, step))
 
 
 class Steps(Protocol):
-    """What the loop asks of either implementation."""
+    """What a run asks of either implementation."""
 
     length: int
     """Iterations of a chunk."""
@@ -159,16 +156,11 @@ class Steps(Protocol):
     def launch(self, ring: int) -> None:
         """Enqueue a chunk that writes into that ring, and the copy of what the host will look at."""
 
-    def look(self, ring: int) -> Look:
+    def look(self, ring: int) -> Seen:
         """Wait for the chunk last written into that ring, and read it."""
 
     def iterate(self, ring: int, step: int) -> tuple[Indices, Floats]:
         """The iterate after that many steps of the ring's chunk (0: the one before it)."""
-
-
-def _ended(last: tuple[Indices, Floats], history: list[float], how: str) -> PowerRun:
-    indices, weights = last
-    return PowerRun(indices, weights, history, how, len(history) - 1)
 
 
 def _unit(indices: Tensor, entries: Tensor) -> tuple[Indices, Floats]:
@@ -219,10 +211,10 @@ class TorchSteps:
             seen += [changes, self._score(kept, entries), self.norm]
         self.seen[ring] = torch.stack(seen)
 
-    def look(self, ring: int) -> Look:
+    def look(self, ring: int) -> Seen:
         """Read the objectives, lengths and changes of support."""
         changes, values, norms = self.seen[ring].cpu().numpy().reshape(-1, 3).T
-        return Look(values, norms, changes.astype(np.int64))
+        return Seen(values, norms, changes.astype(np.int64))
 
     def iterate(self, ring: int, step: int) -> tuple[Indices, Floats]:
         """The iterate after that many steps of the ring's chunk (0: the one before it)."""
@@ -248,7 +240,7 @@ class TritonSteps:
         self.entries = variables.new_zeros(2, count + 1, size)
         self.wanted, self.n_start = (torch.ones(1, dtype=torch.int32, device=variables.device) for _ in range(2))
         self.norm_parts = torch.zeros(self.select.n_blocks, **wide)
-        # One row an iteration, for the host to read at one go: parts of the value, the squared length, the changes.
+        # One row per iteration, for the host to read at one go: parts of the value, the squared length, the changes.
         self.seen = torch.zeros(2, count + 1, self.combine.n_values + 1, **wide)
         self.changes = torch.zeros(2, count, self.select.n_blocks, dtype=torch.int32, device=variables.device)
         self.graphs: list[Any] = [None, None]
@@ -309,7 +301,7 @@ class TritonSteps:
         self._chunk(ring)
         self.scores.copy_(before)
         torch.cuda.synchronize(self.scores.device)
-        self.graphs[ring] = torch_kernels.recorded(lambda: self._chunk(ring))
+        self.graphs[ring] = torch_kernels.record_graph(lambda: self._chunk(ring))
 
     def launch(self, ring: int) -> None:
         """Replay the ring's graph, and copy what the host will look at behind it."""
@@ -317,8 +309,8 @@ class TritonSteps:
             self._chunk(ring)
         else:
             if None in self.graphs:
-                for one in (1, 0):  # recording ring 1 writes into it: ring 0 has not yet been taken from it
-                    self._capture_keeping_start(one)
+                for recorded in (1, 0):  # recording ring 1 writes into it: ring 0 has not yet been taken from it
+                    self._capture_keeping_start(recorded)
             self.graphs[ring].replay()
         self.on_host[ring].send()
 
@@ -330,11 +322,11 @@ class TritonSteps:
         for tensor, values in zip(kept, before, strict=True):
             tensor.copy_(values)
 
-    def look(self, ring: int) -> Look:
+    def look(self, ring: int) -> Seen:
         """Wait for the ring's chunk, not for the one behind it."""
         seen, changes = self.on_host[ring].read()
         counts: NDArray[np.int64] = changes.sum(axis=1, dtype=np.int64)
-        return Look(seen[1:, :-1].sum(axis=1), seen[1:, -1], counts)
+        return Seen(seen[1:, :-1].sum(axis=1), seen[1:, -1], counts)
 
     def iterate(self, ring: int, step: int) -> tuple[Indices, Floats]:
         """The iterate after that many steps of the ring's chunk (0: the one before it)."""
@@ -344,179 +336,6 @@ class TritonSteps:
 
 
 def _pace(data: TorchData) -> tuple[int, int]:
-    """Iterations a chunk, and chunks ahead: a chunk of long steps is worth more than the wait it would save."""
+    """Iterations per chunk, and chunks ahead: a chunk of long steps is worth more than the wait it would save."""
     long = data.size * data.n_samples >= LONG_STEP
     return CHUNK["long" if long else "short"], 0 if long else 1
-
-
-BLOCK = 64
-"""Cardinalities a pass."""
-LOOK = 4
-"""Iterations between two looks at the objectives."""
-ROUGH_RTOL = 1e-3
-"""The tf32 iterations end when no objective moves by more than this share."""
-
-
-def power_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[PowerRun]:
-    """One run for each cardinality, all from the variable of largest variance, in the order given.
-
-    Iterations are made LOOK at a time, so that a limit can be passed by up to LOOK - 1 of them.
-    """
-    runs: list[PowerRun] = []
-    for first in range(0, len(cardinalities), BLOCK):
-        runs += _one_block(data, cardinalities[first : first + BLOCK], rule)
-    return runs
-
-
-def _one_block(data: TorchData, cardinalities: list[int], rule: Rule) -> list[PowerRun]:
-    block = _block(data, len(cardinalities))
-    rough = [block.begin(cardinalities)]
-    if data.variables.is_cuda and data.dtype == np.float32:
-        loose = Rule(max(ROUGH_RTOL, rule.rtol), rule.atol, rule.max_iterations // 2)
-        while len(rough) - 1 + LOOK <= loose.max_iterations and _moving(np.array(rough), loose).any():
-            rough += list(block.chunk(tf32=True))
-    histories = [[float(values[one]) for values in rough] for one in range(len(cardinalities))]
-    return _finished(block, histories, rule)
-
-
-def _block(data: TorchData, count: int) -> Block:
-    block: Block = data.kept(("block", count), lambda: Block(data, count))
-    return block
-
-
-def _finished(whole: Block, histories: list[list[float]], rule: Rule) -> list[PowerRun]:
-    """Iterate in the data's precision; rows that have stalled leave when half of the block has."""
-    block, rows = whole, np.arange(len(histories))  # which cardinality each row of the block works on
-    ended = ["value_stalled"] * len(histories)
-    while True:
-        values = block.chunk(tf32=False)
-        moving = _moving(values, rule)
-        for row, one in enumerate(rows):
-            histories[one] += values[:, row].tolist()
-        over = not moving.any() or len(histories[rows[0]]) > rule.max_iterations
-        if over or 2 * int(moving.sum()) <= len(rows):
-            leaving = np.arange(len(rows)) if over else np.flatnonzero(~moving)
-            if block is not whole:  # the whole block, at rest by now, keeps everyone's last iterate
-                whole.take(rows[leaving], block, leaving)
-            if over:
-                for straggler in rows[moving]:
-                    ended[straggler] = "iteration_limit"
-                break
-            block, rows = block.narrowed(np.flatnonzero(moving)), rows[moving]
-    return [
-        PowerRun(indices, weights, seen, how, len(seen) - 1)
-        for (indices, weights), seen, how in zip(whole.vectors_now(), histories, ended, strict=True)
-    ]
-
-
-def _moving(history: Floats, rule: Rule) -> NDArray[np.bool_]:
-    """Which cardinalities' last two objectives (rows: iterations) differ by more than the tolerance."""
-    if len(history) < 2:
-        return np.ones(history.shape[1], dtype=bool)
-    tolerance = np.maximum(rule.atol, rule.rtol * np.abs(history[-1]))
-    moving: NDArray[np.bool_] = np.abs(history[-1] - history[-2]) > tolerance
-    return moving
-
-
-class Block:
-    """The iterates of one block as rows, with the work space of their steps."""
-
-    def __init__(self, data: TorchData, count: int) -> None:
-        import torch
-
-        self.data, self.count, self.used, self.largest = data, count, count, 1
-        variables = data.variables
-        self.triton = torch_kernels.usable(variables)
-        self.products, self.vectors = (variables.new_zeros(count, data.size) for _ in range(2))
-        self.scores = variables.new_zeros(count, data.n_samples)
-        self.wanted = torch.ones(count, dtype=torch.int32 if self.triton else torch.int64, device=variables.device)
-        self.lengths = torch.ones(count, dtype=torch.float64, device=variables.device)
-        self.values = torch.zeros(LOOK, count, dtype=torch.float64, device=variables.device)
-        if self.triton:
-            self.select = torch_kernels.Selection(variables, count, data.size)
-            self.norm_parts = torch.zeros(count, self.select.n_blocks, dtype=torch.float64, device=variables.device)
-        self.graphs: dict[bool, Any] = {}
-
-    def begin(self, cardinalities: list[int]) -> Floats:
-        """Put every row on the variable of largest variance; the objectives there."""
-        largest = int(np.argmax(self.data.diagonal()))
-        self.wanted.copy_(self.wanted.new_tensor(cardinalities))
-        self.used, self.largest = self.count, min(max(cardinalities), self.data.size)
-        self.scores.copy_(self.data.variables[largest][None].expand(self.count, -1) / self.data.divisor)
-        return np.full(self.count, self.data.diagonal()[largest])
-
-    def narrowed(self, rows: NDArray[np.int64]) -> Block:
-        """A block with those rows alone; its size is a power of two, so that few graphs serve all."""
-        size = 1 << (len(rows) - 1).bit_length()
-        chosen = self.data._places(np.resize(rows, size))
-        block = _block(self.data, size)
-        block.used, block.largest = len(rows), self.largest
-        block.scores.copy_(self.scores[chosen])
-        block.wanted.copy_(self.wanted[chosen])
-        return block
-
-    def _step(self, slot: int) -> None:
-        import torch
-
-        torch.matmul(self.scores, self.data.variables.T, out=self.products)
-        projection = self.data.projection
-        if projection is not None:
-            self.products.copy_(projection.of_product(self.products, self.scores))
-        self._truncate()
-        combined = self.vectors @ self.data.variables
-        if projection is not None:
-            combined = projection.of_scores(combined, self.vectors @ projection.against_native)
-        combined = combined.double() / self.lengths[:, None]
-        self.values[slot] = (combined * combined).sum(dim=1) / self.data.divisor
-        self.scores.copy_(combined / self.data.divisor)
-
-    def _truncate(self) -> None:
-        if self.triton:
-            self.select.mask(self.products, self.wanted, self.vectors, self.norm_parts)
-            squared = self.norm_parts.sum(dim=1)
-        else:
-            keep = torch_kernels.kept_mask(self.products, self.wanted, self.largest)
-            self.vectors.copy_(self.products * keep)
-            squared = (self.vectors.double() ** 2).sum(dim=1)
-        self.lengths.copy_(squared.sqrt().clamp(min=np.finfo(np.float64).tiny))
-
-    def _chunk(self, *, tf32: bool) -> None:
-        with torch_kernels.matmul_precision(tf32=tf32):
-            for slot in range(LOOK):
-                self._step(slot)
-
-    def chunk(self, *, tf32: bool) -> Floats:
-        """LOOK more iterations; their objectives, one row an iteration."""
-        if not self.triton:
-            self._chunk(tf32=tf32)
-        else:
-            if tf32 not in self.graphs:
-                self._capture(tf32=tf32)
-            self.graphs[tf32].replay()
-        values: Floats = self.values.cpu().numpy()[:, : self.used].copy()
-        return values
-
-    def _capture(self, *, tf32: bool) -> None:
-        """Record a chunk as a CUDA graph, after one that compiles the kernels; the state is put back."""
-        import torch
-
-        scores = self.scores.clone()
-        self._chunk(tf32=tf32)
-        self.scores.copy_(scores)
-        torch.cuda.synchronize(scores.device)
-        self.graphs[tf32] = torch_kernels.recorded(lambda: self._chunk(tf32=tf32))
-
-    def take(self, rows: NDArray[np.int64], other: Block, theirs: NDArray[np.int64]) -> None:
-        """Keep another block's iterates as these rows."""
-        self.vectors[self.data._places(rows)] = other.vectors[self.data._places(theirs)]
-
-    def vectors_now(self) -> list[tuple[Indices, Floats]]:
-        """The iterates as unit vectors by their non-zeros."""
-        flat = self.vectors.view(-1)
-        found = flat.nonzero()[:, 0]
-        entries: Floats = flat[found].cpu().numpy().astype(np.float64)
-        rows, columns = np.divmod(found.cpu().numpy(), self.data.size)
-        starts = np.searchsorted(rows, np.arange(self.count))
-        lengths = np.sqrt(np.add.reduceat(entries**2, starts))
-        entries /= lengths[rows]
-        return list(zip(np.split(columns, starts[1:]), np.split(entries, starts[1:]), strict=True))

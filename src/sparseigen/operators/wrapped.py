@@ -1,112 +1,179 @@
-"""Operators made of another one: shifted, scaled, restricted to some variables."""
+"""Operators made of another one: scaled and shifted, restricted to some variables; and the scale of a matrix."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Answer, Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import (
+    LARGEST_MATERIALISED,
+    AccessCosts,
+    Answer,
+    Indices,
+    Matrix,
+    Operator,
+    Vector,
+)
 
 
-class ShiftedOperator(Operator):
-    """sign * A + shift * I: the paper's remark for indefinite matrices, and the smallest sparse eigenvalue."""
+class WrappedOperator(Operator):
+    """A matrix made of another one. What does not depend on how it is made is the base's."""
 
-    def __init__(self, base: Operator, *, sign: float = 1.0, shift: float = 0.0) -> None:
-        self.base, self.sign, self.shift = base, float(sign), float(shift)
+    def __init__(self, base: Operator) -> None:
+        self.base = base
         self.size, self.dtype, self.names = base.size, base.dtype, base.names
-        if base.positive_semidefinite and self.sign > 0.0 and self.shift >= 0.0:
-            self.positive_semidefinite = True
 
-    def magnitude(self) -> float:
-        """The base's, scaled and shifted."""
-        return abs(self.sign) * self.base.magnitude() + abs(self.shift)
+    @abstractmethod
+    def _around(self, base: Operator) -> Operator:
+        """The same made of another operator for the base's matrix."""
 
-    def _diagonal(self) -> NDArray[np.float64]:
-        return self.sign * self.base.diagonal() + self.shift
+    def _facts(self) -> dict[str, Any]:
+        """What `describe` adds to what the base says."""
+        return {}
 
-    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
-        """The base's product, plus the shift on the support."""
-        product = self.sign * self.base.apply_support(indices, weights).astype(self.dtype, copy=False)
-        product[indices] += (self.shift * weights).astype(self.dtype, copy=False)
-        return product.astype(self.dtype, copy=False)
-
-    def columns(self, indices: Indices) -> Matrix:
-        """The base's columns with the shift on the diagonal."""
-        columns = np.array(self.sign * self.base.columns(indices))
-        columns[indices, np.arange(len(indices))] += self.shift
-        return columns.astype(self.dtype, copy=False)
-
-    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
-        """The base's columns with the shift on the diagonal."""
-        columns = self.sign * self.base.accurate_columns(indices)
-        columns[indices, np.arange(len(indices))] += self.shift
-        return columns
-
-    def entry_errors(self) -> NDArray[np.float64]:
-        """Those of the base, and one rounding of the shifted diagonal."""
-        errors = abs(self.sign) * self.base.entry_errors()
-        return errors + (2.0**-52 * np.abs(self.diagonal()) if self.shift != 0.0 else 0.0)
-
-    def step_cost(self, cardinality: int) -> float:
-        """The base's."""
-        return self.base.step_cost(cardinality)
-
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """The base's submatrix with the shift on the diagonal."""
-        block: NDArray[np.float64] = self.sign * self.base.submatrix(indices)
-        block[np.diag_indices(len(indices))] += self.shift
-        return block
-
-    def block_apply(self, block: Matrix) -> Matrix:
-        """The base's product plus shift times the block."""
-        product: Matrix = self.sign * self.base.block_apply(block) + self.shift * block
-        return product.astype(self.dtype, copy=False)
-
-    def shifted(self, shift: float) -> Operator:
-        """Another shift on top, in the same wrapper."""
-        return ShiftedOperator(self.base, sign=self.sign, shift=self.shift + shift)
-
-    def negated(self) -> Operator:
-        """The negative, in the same wrapper."""
-        return ShiftedOperator(self.base, sign=-self.sign, shift=-self.shift)
+    @property
+    def costs(self) -> AccessCosts:
+        """The base's; but a device shares passes within its own iteration, which a wrapper does not use."""
+        costs = self.base.costs
+        return replace(costs, runs_per_pass=1) if costs.transfers else costs
 
     def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
         """As the base does it."""
         return self.base.together(work)
 
-    def columns_at_once(self, entries: int) -> int:
-        """As many as suit the base."""
-        return self.base.columns_at_once(entries)
-
-    def affordable_columns(self) -> float:
-        """As many as the base affords."""
-        return self.base.affordable_columns()
-
     def prepared_for(self, n_products: int) -> Operator:
         """Prepare the base."""
-        return ShiftedOperator(self.base.prepared_for(n_products), sign=self.sign, shift=self.shift)
+        return self._around(self.base.prepared_for(n_products))
+
+    def describe(self) -> dict[str, Any]:
+        """What the base says, and what was made of it."""
+        return self.base.describe() | self._facts()
 
 
-class RestrictedOperator(Operator):
+class ShiftedOperator(WrappedOperator):
+    """multiplier * A + shift * I: the paper's remark for indefinite matrices, and the smallest sparse eigenvalue."""
+
+    def __init__(self, base: Operator, *, multiplier: float = 1.0, shift: float = 0.0) -> None:
+        super().__init__(base)
+        self.multiplier, self.shift = float(multiplier), float(shift)
+        if base.positive_semidefinite and self.multiplier > 0.0 and self.shift >= 0.0:
+            self.positive_semidefinite = True
+
+    def _around(self, base: Operator) -> Operator:
+        return ShiftedOperator(base, multiplier=self.multiplier, shift=self.shift)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"multiplier": self.multiplier, "shifted_by": self.shift}
+
+    @property
+    def magnitude(self) -> float:
+        """The base's, scaled and shifted."""
+        return abs(self.multiplier) * self.base.magnitude + abs(self.shift)
+
+    def _diagonal(self) -> NDArray[np.float64]:
+        return self.multiplier * self.base.diagonal() + self.shift
+
+    def apply_support(self, indices: Indices, weights: Vector) -> Vector:
+        """The base's product, plus the shift on the support."""
+        product = self.multiplier * self.base.apply_support(indices, weights).astype(self.dtype, copy=False)
+        product[indices] += (self.shift * weights).astype(self.dtype, copy=False)
+        return product.astype(self.dtype, copy=False)
+
+    def _shift_columns(self, columns: Any, indices: Indices) -> Any:
+        """Columns of the base, of any type of array, as columns of this matrix."""
+        columns = self.multiplier * columns
+        columns[indices, np.arange(len(indices))] += self.shift
+        return columns
+
+    def columns(self, indices: Indices) -> Matrix:
+        """The base's columns with the shift on the diagonal."""
+        columns: Matrix = self._shift_columns(self.base.columns(indices), indices)
+        return columns.astype(self.dtype, copy=False)
+
+    def native_columns(self, indices: Indices) -> Any:
+        """The same where the base's data are."""
+        return self._shift_columns(self.base.native_columns(indices), indices)
+
+    def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
+        """The base's columns with the shift on the diagonal."""
+        columns: NDArray[np.float64] = self._shift_columns(self.base.accurate_columns(indices), indices)
+        return columns
+
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Those of the base, and one rounding of the shifted diagonal."""
+        errors = abs(self.multiplier) * self.base.entry_errors()
+        return errors + (2.0**-52 * np.abs(self.diagonal()) if self.shift != 0.0 else 0.0)
+
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """The base's entries, with the shift where row and column are the same variable."""
+        block: NDArray[np.float64] = self.multiplier * self.base.submatrix(rows, columns)
+        if columns is None:
+            block[np.diag_indices(len(rows))] += self.shift
+        else:
+            block[rows[:, None] == columns] += self.shift
+        return block
+
+    def block_apply(self, block: Matrix) -> Matrix:
+        """The base's product plus shift times the block."""
+        product: Matrix = self.multiplier * self.base.block_apply(block) + self.shift * block
+        return product.astype(self.dtype, copy=False)
+
+    def shifted(self, shift: float) -> Operator:
+        """Another shift on top, in the same wrapper."""
+        return ShiftedOperator(self.base, multiplier=self.multiplier, shift=self.shift + shift)
+
+    def restricted(self, indices: Indices) -> Operator:
+        """The base's restriction in such a wrapper: it may be made where the data are."""
+        return self._around(self.base.restricted(indices))
+
+
+def scaled(operator: Operator, factor: float) -> Operator:
+    """The matrix factor * A; the operator itself for factor 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseigen.operators import as_operator
+    >>> from sparseigen.operators.wrapped import scaled
+    >>> scaled(as_operator(np.diag([1.0, 2.0])), -1.0).diagonal().tolist()
+    [-1.0, -2.0]
+    """
+    if factor == 1.0:
+        return operator
+    if isinstance(operator, ShiftedOperator):
+        return ShiftedOperator(operator.base, multiplier=factor * operator.multiplier, shift=factor * operator.shift)
+    return ShiftedOperator(operator, multiplier=factor)
+
+
+class RestrictedOperator(WrappedOperator):
     """A[candidates, candidates]; indices given and returned count within the candidates."""
 
     def __init__(self, base: Operator, candidates: Indices) -> None:
-        self.base, self.candidates = base, candidates
-        self.size, self.dtype = len(candidates), base.dtype
+        super().__init__(base)
+        self.candidates, self.size = candidates, len(candidates)
         self.names = None if base.names is None else tuple(base.names[i] for i in candidates)
         self.positive_semidefinite = base.positive_semidefinite or None
         self.psd_by_construction = base.psd_by_construction
-        self.transfers_cost = base.transfers_cost
+
+    def _around(self, base: Operator) -> Operator:
+        return RestrictedOperator(base, self.candidates)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"candidates": self.size}
 
     def _diagonal(self) -> NDArray[np.float64]:
         return self.base.diagonal()[self.candidates]
 
+    @property
     def magnitude(self) -> float:
         """Of the candidates alone where that is known or soon found: a huge entry elsewhere is none of theirs."""
         small = self.positive_semidefinite or self.size <= LARGEST_MATERIALISED
-        return super().magnitude() if small else self.base.magnitude()
+        return super().magnitude if small else self.base.magnitude
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """The base's product, read at the candidates."""
@@ -118,9 +185,9 @@ class RestrictedOperator(Operator):
         columns: Matrix = self.base.columns(self.candidates[indices])[self.candidates]
         return columns
 
-    def cross(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
-        """The base's entries."""
-        return self.base.cross(self.candidates[rows], self.candidates[columns])
+    def native_columns(self, indices: Indices) -> Any:
+        """The same where the base's data are."""
+        return self.base.native_columns(self.candidates[indices])[self.candidates]
 
     def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
         """The base's."""
@@ -139,13 +206,9 @@ class RestrictedOperator(Operator):
         factor = self.base.factor()
         return None if factor is None else factor[self.candidates]
 
-    def step_cost(self, cardinality: int) -> float:
-        """The base's."""
-        return self.base.step_cost(cardinality)
-
-    def submatrix(self, indices: Indices) -> NDArray[np.float64]:
-        """The base's submatrix."""
-        return self.base.submatrix(self.candidates[indices])
+    def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
+        """The base's entries."""
+        return self.base.submatrix(self.candidates[rows], None if columns is None else self.candidates[columns])
 
     def block_apply(self, block: Matrix) -> Matrix:
         """The base's product with the block laid out over the candidates."""
@@ -154,26 +217,6 @@ class RestrictedOperator(Operator):
         product: Matrix = self.base.block_apply(spread)[self.candidates]
         return product
 
-    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
-        """As the base does it."""
-        return self.base.together(work)
-
-    def columns_at_once(self, entries: int) -> int:
-        """As many as suit the base."""
-        return self.base.columns_at_once(entries)
-
     def negative_part(self) -> float:
         """The base's: a principal submatrix reaches no lower."""
         return self.base.negative_part()
-
-    def affordable_columns(self) -> float:
-        """As many as the base affords."""
-        return self.base.affordable_columns()
-
-    def prepared_for(self, n_products: int) -> Operator:
-        """Prepare the base."""
-        return RestrictedOperator(self.base.prepared_for(n_products), self.candidates)
-
-    def describe(self) -> dict[str, object]:
-        """What the base says, and how many candidates there are."""
-        return self.base.describe() | {"candidates": self.size}

@@ -31,8 +31,8 @@ from sparseigen.checks.arguments import (
 )
 from sparseigen.errors import ConvergenceWarning, OptionError, UnsupportedOperatorError, one_of
 from sparseigen.operators.build import as_operator
-from sparseigen.operators.contract import Indices, Operator, computed_once
-from sparseigen.operators.wrapped import ShiftedOperator
+from sparseigen.operators.contract import Indices, Operator, computed_once, scale_exponent
+from sparseigen.operators.wrapped import scaled
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.solvers import SOLVERS
 from sparseigen.solvers.eigenpairs import recomputed_value
@@ -49,8 +49,6 @@ from sparseigen.solvers.truncated_power import POLISHES
 
 WHICH = ("largest", "smallest")
 """The ends of the spectrum that can be asked for."""
-LARGEST_PLAIN_EXPONENT = 200
-"""Entries between 2**-200 and 2**200 are searched as they are."""
 
 
 def sparse_eigenvector(
@@ -316,22 +314,16 @@ class Request:
 
 
 def find_search_unit(operator: Operator, which: str) -> float:
-    """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
-
-    Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the
-    middle of it without rounding.
-    """
+    """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales."""
     sign = 1.0 if which == "largest" else -1.0
-    magnitude = operator.magnitude()
-    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
-    return sign if abs(exponent) <= LARGEST_PLAIN_EXPONENT else math.ldexp(sign, min(-exponent, 1000))
+    return math.ldexp(sign, min(-scale_exponent(operator.magnitude), 1000))  # 1 / a denormal number is none
 
 
 def scale_for_search(problem: Operator, unit: float) -> Operator:
     """The matrix times the unit of its search."""
     if unit == 1.0:
         return problem
-    searched = ShiftedOperator(problem, sign=unit)
+    searched = scaled(problem, unit)
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
     return searched

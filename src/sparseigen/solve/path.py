@@ -103,7 +103,7 @@ def cardinality_path(
     searched, began = request.searched, time.perf_counter()
     # First, because Ctrl-C must not wait for it later.
     leading = leading_eigenvector(searched)
-    dense = float(leading @ searched.apply(leading))
+    dense = float(leading @ searched.block_apply(leading[:, None])[:, 0])
     path: SparsePath | None = None
     found: Outcomes = {}
 
@@ -189,7 +189,7 @@ def _build_path(request: Request, outcomes: Outcomes, dense: float, seconds: flo
     """The uncertified path. ``dense``: the leading eigenvalue of the matrix searched."""
     results = tuple(request.build_result(outcome, k, seconds / len(outcomes)) for k, outcome in outcomes.items())
     largest = max(dense, *(outcome.value for outcome in outcomes.values()))
-    return SparsePath(results, request.problem.trace(), largest / request.unit, seconds)
+    return SparsePath(results, float(request.problem.diagonal().sum()), largest / request.unit, seconds)
 
 
 def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
@@ -197,7 +197,7 @@ def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
     prepared = request.searched.prepared_for(len(outcomes))
     if all(outcome.proven is None for outcome in outcomes.values()):
         together = certify_path if shares_certificates(prepared, len(outcomes)) else None
-        if together is None and prepared.transfers_cost and len(outcomes) >= FEWEST_POINTS:
+        if together is None and prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
             together = certify_streamed_path
         if together is not None:
             vectors = [outcome.vector for outcome in outcomes.values()]

@@ -12,6 +12,7 @@ from sparseigen.certificates.rounding import achieved_value
 from sparseigen.checks.arguments import check_candidates, check_positive, check_result
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import SparseVector
+from sparseigen.operators.wrapped import scaled
 from sparseigen.results import SparseEigResult
 from sparseigen.results.certificate import Check, Verification
 from sparseigen.solvers.branch_and_bound import branch_and_bound
@@ -104,7 +105,7 @@ def _certificate_checks(
         return
     yield Check("ordered", certificate.lower_bound <= certificate.upper_bound, str(certificate))
     largest = result.settings.get("which", "largest") == "largest"
-    searched = operator if largest else operator.negated()
+    searched = scaled(operator, 1.0 if largest else -1.0)
     claimed_low, claimed_high = certificate.lower_bound, certificate.upper_bound
     if not largest:
         claimed_low, claimed_high = -claimed_high, -claimed_low

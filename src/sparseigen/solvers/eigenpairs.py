@@ -1,22 +1,17 @@
-"""Leading eigenpairs: of small blocks, of a whole operator, and warm started.
-
-The leading eigenpair of a matrix that differs little from one just solved.
-
-Paths and greedy searches solve long rows of k x k problems on supports that differ by a variable or two. Two things
-make that cheap: the block of A is updated by the rows that changed instead of being gathered anew, and the last
-eigenvector starts a short Lanczos process instead of a full decomposition.
-"""
+"""Leading eigenpairs of operators: of all variables, on a support, and on supports that change by a few variables."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.operators.contract import Indices, Operator, SparseVector, Weights
+from sparseigen.kernels.eigen import leading_eigenpair, run_arpack, warm_eigenpair
+from sparseigen.operators.contract import Indices, Operator, SparseVector, Weights, scale_exponent
 
-LARGEST_PLAIN_EXPONENT = 400
 LARGEST_DENSE = 512
 LARGEST_DECOMPOSED = 200
 """Up to this size leading eigenvectors come from a full decomposition."""
@@ -25,27 +20,27 @@ LARGEST_DECOMPOSED = 200
 def lower_end(operator: Operator) -> float:
     """An estimate of the smallest eigenvalue, a little on the low side."""
     if operator.size <= LARGEST_DENSE:
-        matrix, exponent = _in_middle(operator.to_dense())
+        matrix, exponent = _scale_to_middle(operator.to_dense())
         values = np.linalg.eigvalsh(matrix)
         return math.ldexp(float(values[0]) - 1e-12 * float(np.abs(values).max()), exponent)
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-
-    size = operator.size
-    product = LinearOperator((size, size), matvec=lambda v: operator.apply(v.ravel()).astype(float), dtype=float)
-    start = np.sqrt(np.abs(operator.diagonal())) + 1.0 + np.sin(np.arange(size))  # generic and reproducible
-    try:
-        value = float(eigsh(product, k=1, which="SA", v0=start, tol=1e-4, return_eigenvectors=False)[0])
-    except ArpackNoConvergence:  # a longer run is not worth it: the norm of the matrix is a safe shift
-        value = -float(np.linalg.norm(operator.apply(start)) / np.linalg.norm(start)) * 2.0
+    start = np.sqrt(np.abs(operator.diagonal())) + 1.0 + np.sin(np.arange(operator.size))  # generic and reproducible
+    options: dict[str, Any] = {"which": "SA", "tol": 1e-4, "return_eigenvectors": False}
+    values, _ = run_arpack(_product_with(operator), 1, start, **options)
+    if len(values):
+        value = float(values[0])
+    else:  # a longer run is not worth it: the norm of the matrix is a safe shift
+        value = -float(np.linalg.norm(operator.block_apply(start[:, None])) / np.linalg.norm(start)) * 2.0
     return value - 1e-3 * abs(value)
 
 
-def _in_middle(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+def _product_with(operator: Operator) -> Callable[[Weights], Weights]:
+    return lambda vector: operator.block_apply(vector.reshape(-1, 1)).astype(float)
+
+
+def _scale_to_middle(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
     """The matrix times 2 ** -exponent, and the exponent: LAPACK does not converge on some matrices beyond 1e146."""
-    exponent = math.frexp(float(np.abs(matrix).max()))[1]
-    if abs(exponent) < LARGEST_PLAIN_EXPONENT:
-        return matrix, 0
-    return np.ldexp(matrix, -exponent), exponent
+    exponent = scale_exponent(float(np.abs(matrix).max()))
+    return (np.ldexp(matrix, -exponent) if exponent else matrix), exponent
 
 
 def leading_eigenvector(operator: Operator) -> NDArray[np.float64]:
@@ -55,82 +50,19 @@ def leading_eigenvector(operator: Operator) -> NDArray[np.float64]:
 
 
 def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
-    """Eigenvectors of the largest eigenvalues, one a column, largest first.
+    """Eigenvectors of the largest eigenvalues, one per column, largest first.
 
     LAPACK where the matrix is small, Lanczos from products above.
     """
     size = operator.size
     if size <= LARGEST_DECOMPOSED or count >= size - 1:
-        vectors = np.linalg.eigh(_in_middle(operator.to_dense())[0])[1]
+        vectors = np.linalg.eigh(_scale_to_middle(operator.to_dense())[0])[1]
         return np.ascontiguousarray(vectors[:, ::-1][:, :count])
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-
-    product = LinearOperator((size, size), matvec=lambda v: operator.apply(v.ravel()).astype(float), dtype=float)
     start = np.sqrt(np.abs(operator.diagonal())) + np.sin(np.arange(size))  # generic and reproducible
-    try:
-        _, vectors = eigsh(product, k=count, which="LA", v0=start, tol=1e-10)
-    except ArpackNoConvergence as error:
-        vectors = error.eigenvectors if error.eigenvectors.shape[1] == count else np.eye(size, count)
+    _, vectors = run_arpack(_product_with(operator), count, start, tol=1e-10)
+    if vectors.shape[1] != count:
+        vectors = np.eye(size, count)
     return np.ascontiguousarray(np.linalg.qr(vectors[:, ::-1])[0])
-
-
-SMALLEST_WARM = 24
-"""Below this size LAPACK is as fast."""
-STEPS, CHECKED = 24, frozenset({5, 7, 9, 12, 15, 18, 21})
-"""Products before the process restarts from its best vector, and after which of them the residual is looked at."""
-PERTURBATION = 1e-5
-"""Length of what is mixed into the start: far above SMALL_RESIDUAL, so that what it holds is noticed."""
-RESTARTS = 8
-"""Restarts before LAPACK takes over."""
-SMALL_RESIDUAL = 1e-7
-"""Relative to the value. The value's own error is the residual squared over the gap: rounding level."""
-
-
-def warm_eigenpair(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float]:
-    """The leading eigenpair of a small symmetric matrix, from a vector already close to it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sparseigen.solvers.eigenpairs import warm_eigenpair
-    >>> matrix = np.diag(np.arange(50.0))
-    >>> round(warm_eigenpair(matrix, np.ones(50))[1], 9)
-    49.0
-    """
-    length = float(np.linalg.norm(start))
-    if len(matrix) < SMALLEST_WARM or not length > 0.0:
-        return leading_eigenpair(np.ascontiguousarray(matrix))
-    # A start inside another eigenspace would never leave it: a little of everything is mixed in.
-    vector = start / length + PERTURBATION * len(start) ** -0.5 * np.cos(np.arange(len(start)))
-    vector /= np.linalg.norm(vector)
-    for _ in range(RESTARTS):
-        vector, value, residual = _lanczos(matrix, vector)
-        if residual <= SMALL_RESIDUAL * abs(value):
-            return vector, value
-    return leading_eigenpair(np.ascontiguousarray(matrix))
-
-
-def _lanczos(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float, float]:
-    """The best vector of a Krylov space, its value and the length of its residual; ends early when that is small."""
-    from scipy.linalg.lapack import dstev  # eigenpairs of a tridiagonal matrix, without a wrapper's checks
-
-    basis = np.empty((STEPS + 1, len(start)))
-    diagonal, beside = np.empty(STEPS), np.empty(STEPS)
-    basis[0] = start
-    for j in range(STEPS):
-        image = matrix @ basis[j]
-        shares = basis[: j + 1] @ image
-        image -= shares @ basis[: j + 1]
-        diagonal[j], beside[j] = shares[j], np.sqrt(image @ image)
-        exhausted = j == STEPS - 1 or beside[j] <= 1e-14 * abs(diagonal[0])
-        if exhausted or j + 1 in CHECKED:
-            values, vectors, _ = dstev(diagonal[: j + 1], beside[: max(j, 1)])
-            residual = float(beside[j] * abs(vectors[-1, -1]))
-            if exhausted or residual <= SMALL_RESIDUAL * abs(values[-1]):
-                break
-        basis[j + 1] = image / beside[j]
-    vector: Weights = vectors[:, -1] @ basis[: j + 1]
-    return vector / np.sqrt(vector @ vector), float(values[-1]), residual
 
 
 class SupportBlock:
@@ -166,9 +98,9 @@ class SupportBlock:
             self._remove(int(variable))
         entering = indices[self._place[indices] < 0]
         if entering.size:
-            if self.operator.transfers_cost:  # only what the block needs: the entering variables' rows within it
+            if self.operator.costs.transfers:  # only what the block needs: the entering variables' rows within it
                 known = np.concatenate([self.order, entering])
-                columns = self.operator.cross(known, entering)
+                columns = self.operator.submatrix(known, entering)
                 places = np.arange(len(known))
             else:
                 columns = np.asarray(self.operator.columns(entering), dtype=np.float64)
@@ -202,18 +134,6 @@ LARGEST_DENSE_PROBLEM = 1024
 """Up to this many variables the k x k eigenproblem is solved by LAPACK, above by Lanczos from products."""
 
 
-def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[Weights, float]:
-    """The leading eigenvector and eigenvalue of a small symmetric matrix."""
-    size = len(matrix)
-    if size <= 96:
-        values, vectors = np.linalg.eigh(matrix)
-        return vectors[:, -1], float(values[-1])
-    from scipy.linalg import eigh
-
-    values, vectors = eigh(matrix, subset_by_index=[size - 1, size - 1], check_finite=False)
-    return vectors[:, 0], float(values[0])
-
-
 def best_on_support(
     operator: Operator, start: SparseVector, *, nonnegative: bool = False
 ) -> tuple[SparseVector, float]:
@@ -236,25 +156,18 @@ def best_on_support(
 
 
 def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bool) -> tuple[SparseVector, float]:
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
-
-    indices, size = start.indices, len(start.indices)
+    indices = start.indices
     if nonnegative:  # projected power iterations keep the start's value or better
         return start, value_on_support(operator, start)
-    if operator.transfers_cost:  # only the support's own rows are needed: k numbers come back instead of p
-        within = operator.restricted(indices)
-        product = LinearOperator((size, size), matvec=lambda v: within.apply(v.ravel()).astype(float), dtype=float)
-    else:
-        product = LinearOperator(
-            (size, size),
-            matvec=lambda v: operator.apply_support(indices, v.ravel())[indices].astype(float),
-            dtype=float,
-        )
-    v0 = start.weights if start.weights.any() else np.ones(size)
-    try:
-        _, vectors = eigsh(product, k=1, which="LA", v0=v0, tol=1e-10, maxiter=300)
-    except ArpackNoConvergence as error:
-        vectors = error.eigenvectors if error.eigenvectors.size else start.weights[:, None]
+
+    def multiply(weights: Weights) -> Weights:
+        return operator.apply_support(indices, weights.ravel())[indices].astype(float)
+
+    # Where transfers cost, only the support's own rows are asked for: k numbers come back instead of p.
+    product = _product_with(operator.restricted(indices)) if operator.costs.transfers else multiply
+    v0 = start.weights if start.weights.any() else np.ones(len(indices))
+    _, vectors = run_arpack(product, 1, v0, tol=1e-10, maxiter=300)
+    vectors = vectors if vectors.size else start.weights[:, None]
     best = SparseVector(indices, vectors[:, 0] / np.linalg.norm(vectors[:, 0]))
     return best, value_on_support(operator, best)
 

@@ -202,7 +202,7 @@ def _ridge(operator: Operator, options: SolverOptions) -> float:
     wanted = options.extra.get("ridge")
     if wanted is not None:
         return float(check_numbers(wanted, "ridge", 1)[0])
-    return RIDGE * operator.trace() / operator.size
+    return RIDGE * float(operator.diagonal().sum()) / operator.size
 
 
 def _regressions(
@@ -244,8 +244,7 @@ def _outcome(
     settings: dict[str, object],
     options: SolverOptions,
 ) -> SolverOutcome:
-    support = np.flatnonzero(column).astype(np.int64)
-    vector = SparseVector(support, column[support] / np.linalg.norm(column[support]))
-    value = float(vector.weights @ operator.submatrix(support) @ vector.weights)
+    vector = SparseVector.from_dense(column)
+    value = float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
     options.progress.report(vector, value)
     return SolverOutcome(vector, value, reason, iterations, [value], settings)

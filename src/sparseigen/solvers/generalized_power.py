@@ -29,7 +29,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen import kernels
 from sparseigen.checks.arguments import check_flag, check_numbers
 from sparseigen.errors import OptionError, UnsupportedOperatorError
 from sparseigen.operators.contract import Operator, SparseVector
@@ -85,9 +84,11 @@ def _solve_single(operator: Operator, cardinality: int, options: SolverOptions, 
     scale = penalty.largest_gamma(_largest_norm(operator))
     gammas = gamma_of(options, 1, scale)
     if gammas is not None:
-        return _finished(operator, cardinality, _single_unit(operator, float(gammas[0]), options, penalty), options)
+        return _fill_weights(operator, cardinality, _single_unit(operator, float(gammas[0]), options, penalty), options)
     tried = _with_cardinality(operator, cardinality, options, penalty, scale)
-    return max((_finished(operator, cardinality, outcome, options) for outcome in tried), key=lambda found: found.value)
+    return max(
+        (_fill_weights(operator, cardinality, outcome, options) for outcome in tried), key=lambda found: found.value
+    )
 
 
 def _single_unit(operator: Operator, gamma: float, options: SolverOptions, penalty: Penalty) -> SolverOutcome:
@@ -100,9 +101,7 @@ def _single_unit(operator: Operator, gamma: float, options: SolverOptions, penal
     for _ in range(options.max_iterations):
         images, value = _images(operator, vector)
         history.append(value)
-        weights = penalty.shrink(images, gamma)
-        support = np.flatnonzero(weights).astype(np.int64)
-        vector = SparseVector(support, weights[support] / np.linalg.norm(weights[support]))
+        vector = SparseVector.from_dense(penalty.shrink(images, gamma))
         options.progress.report(vector, value)
         previous, objective = objective, penalty.objective(images, gamma)
         if options.stalled(objective, previous):
@@ -138,14 +137,14 @@ def _with_cardinality(
     return [outcome for outcome in (within, above) if outcome is not None]
 
 
-def _finished(operator: Operator, cardinality: int, outcome: SolverOutcome, options: SolverOptions) -> SolverOutcome:
+def _fill_weights(
+    operator: Operator, cardinality: int, outcome: SolverOutcome, options: SolverOptions
+) -> SolverOutcome:
     """The paper's last step: keep the pattern, put the best weights on it. Never more than k non-zeros."""
     vector, settings = outcome.vector, dict(outcome.settings)
     if len(vector.indices) > cardinality:
-        kept = kernels.largest_magnitudes(vector.weights, cardinality)
-        vector = SparseVector(vector.indices[kept], vector.weights[kept])
-        settings["truncated_from"] = len(outcome.vector.indices)
-    filled, value = best_on_support(operator, vector)
+        settings["truncated_from"] = len(vector.indices)
+    filled, value = best_on_support(operator, vector.truncated(cardinality))
     options.progress.report(filled, value)
     return replace(outcome, vector=filled, value=value, history=[*outcome.history, value], settings=settings)
 
@@ -168,7 +167,7 @@ def _largest_norm(operator: Operator) -> float:
 
 
 def gamma_of(options: SolverOptions, count: int, scale: float) -> NDArray[np.float64] | None:
-    """The caller's penalties as absolute numbers, one a component; None where a cardinality is wanted instead.
+    """The caller's penalties as absolute numbers, one per component; None where a cardinality is wanted instead.
 
     ``gamma`` counts relative to the largest column norm of D (for l0: its square) unless ``relative`` is False.
     """

@@ -1,23 +1,19 @@
-"""Greedy selection: forward (PathSPCA) and backward elimination.
+"""Greedy selection: backward elimination, and the forward path of PathSPCA.
 
-Greedy backward elimination: from all variables down to k.
+B. Moghaddam, Y. Weiss, S. Avidan, "Spectral bounds for sparse PCA: exact and greedy algorithms", NIPS 2006: from all
+variables down to k.
 
-B. Moghaddam, Y. Weiss, S. Avidan, "Spectral bounds for sparse PCA: exact and greedy algorithms", NIPS 2006.
+A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008),
+1269-1294: the whole path from one variable to k. From the variable of largest variance on, one variable is added at a
+time. Full greedy adds the one that makes the leading eigenvalue largest. Approximate greedy adds the one with the
+largest |A_j,I x|, x the leading eigenvector on the chosen set I: the one whose addition raises the value fastest, at
+the cost of a single product.
 
 Examples
 --------
 >>> import sparseigen as se
 >>> round(se.sparse_eigenvector(se.datasets.load_pitprops().matrix, 5, method="backward").value, 4)
 3.4062
-
-PathSPCA: greedy forward selection, the whole path from one variable to k.
-
-A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008),
-1269-1294.
-
-From the variable of largest variance on, one variable is added at a time. Full greedy adds the one that makes the
-leading eigenvalue largest. Approximate greedy adds the one with the largest |A_j,I x|, x the leading eigenvector on
-the chosen set I: the one whose addition raises the value fastest, at the cost of a single product.
 """
 
 from __future__ import annotations
@@ -28,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import check_choice
+from sparseigen.kernels.eigen import leading_eigenpair, warm_eigenpair
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Weights
 from sparseigen.results import StopReason
-from sparseigen.solvers.eigenpairs import best_on_support, leading_eigenpair, warm_eigenpair
+from sparseigen.solvers.eigenpairs import best_on_support
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 
 EXACT_WORK_LIMIT = 2.0e10
@@ -70,12 +67,26 @@ def _exact_values(block: NDArray[np.float64]) -> NDArray[np.float64]:
     values, vectors = np.linalg.eigh(block)
     squares = vectors**2
     low, high = np.full(len(values), values[-2]), np.full(len(values), values[-1])
+    # Where the sum is negative the top term dominates: the root lies below.
+    return _solve_secular(squares, values, low, high, lambda middle, sums: np.nan_to_num(sums, nan=0.0) < 0.0)
+
+
+def _solve_secular(
+    squares: NDArray[np.float64],
+    values: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    lies_below: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]],
+) -> NDArray[np.float64]:
+    """Roots of equations in s(t) = sum_m squares_m / (t - lambda_m), one per row, all at once by bisection.
+
+    ``lies_below(t, s(t))`` says which of the roots lie below t.
+    """
     for _ in range(60):
         middle = 0.5 * (low + high)
         with np.errstate(divide="ignore", invalid="ignore"):
-            total = (squares / (middle[:, None] - values[None, :])).sum(axis=1)
-        above = np.nan_to_num(total, nan=0.0) < 0.0  # the top term dominates: the root lies below
-        high, low = np.where(above, middle, high), np.where(above, low, middle)
+            below = lies_below(middle, (squares / (middle[:, None] - values)).sum(axis=1))
+        high, low = np.where(below, middle, high), np.where(below, low, middle)
     return np.asarray(0.5 * (low + high))
 
 
@@ -125,7 +136,7 @@ def greedy_path(
     block[0, 0] = diagonal[chosen[0]]
     weights, value = np.ones(1), float(diagonal[chosen[0]])
     for count in range(1, cardinality + 1):
-        yield _sorted(chosen, weights), value
+        yield _sort(chosen, weights), value
         if count == cardinality:
             return
         columns[:, count - 1] = operator.columns(np.array(chosen[-1:], dtype=np.int64))[:, 0]
@@ -153,14 +164,7 @@ def _full(columns: Matrix, diagonal: Vector, chosen: list[int], weights: Weights
     squares = (columns @ vectors) ** 2
     low = np.maximum(values[-1], diagonal)
     high = low + np.sqrt(squares.sum(axis=1)) + 1e-300
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gap = middle - diagonal - (squares / (middle[:, None] - values)).sum(axis=1)
-        below = ~(gap > 0.0)
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    roots: Vector = 0.5 * (low + high)
-    return roots
+    return _solve_secular(squares, values, low, high, lambda middle, sums: middle - diagonal - sums > 0.0)
 
 
 GREEDY: dict[str, Callable[[Matrix, Vector, list[int], Weights], Vector]] = {
@@ -170,7 +174,7 @@ GREEDY: dict[str, Callable[[Matrix, Vector, list[int], Weights], Vector]] = {
 """What scores the next variable, by name."""
 
 
-def _sorted(chosen: list[int], weights: Weights) -> SparseVector:
+def _sort(chosen: list[int], weights: Weights) -> SparseVector:
     indices: Indices = np.array(chosen, dtype=np.int64)
     order = np.argsort(indices)
     return SparseVector(indices[order], weights[order])

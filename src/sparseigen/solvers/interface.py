@@ -126,7 +126,7 @@ class SolverSpec:
     """A solver and what it needs of an operator and of the caller."""
 
     solve: Solver
-    needs: tuple[str, ...] = ("power_step", "submatrix")
+    needs: tuple[str, ...] = ("iteration", "submatrix")
     supports_nonnegative: bool = False
     needs_psd: bool = False
     """Whether the method is defined for covariance (positive semidefinite) matrices only."""

@@ -20,8 +20,8 @@ from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import ZERO, achieved_value
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.checks.memory import check_room
+from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators.contract import Indices, SparseVector
-from sparseigen.solvers.eigenpairs import leading_eigenpair
 from sparseigen.solvers.interface import Progress
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.arguments import check_start_vector
 from sparseigen.errors import StartError, ZeroMatrixError
+from sparseigen.kernels import torch_kernels
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.solvers.eigenpairs import best_on_support
 from sparseigen.solvers.greedy import eliminate
@@ -25,6 +27,8 @@ Start = tuple[str, SparseVector]
 COLUMN_STARTS = 10
 """Columns of largest top-k energy that `columns` and `auto` start from."""
 SMALLEST_NORM = 2.0**-500
+DEVICE_ENTRIES = 1 << 26
+"""Entries of columns that are looked at together where they are on a device."""
 COLUMN_POOL = 256
 """Columns whose energy is computed when all of them would be too many."""
 
@@ -64,13 +68,14 @@ def warm(operator: Operator, cardinality: int, options: SolverOptions) -> list[S
     From p downwards, halving, a few iterations each.
     """
     vector = max_variance(operator, cardinality, options)[0][1]
+    steps = operator.iteration([cardinality], nonnegative=options.nonnegative)
     width = operator.size
     while width > cardinality:
         for _ in range(5):
-            step = operator.power_step(vector.indices, vector.weights, width, nonnegative=options.nonnegative)
+            step = steps.step(vector, width)
             vector = _unit(step.indices, step.values, vector)
         width = max(cardinality, width // 2)
-    step = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=options.nonnegative)
+    step = steps.step(vector, cardinality)
     return [("warm", _unit(step.indices, step.values, vector))]
 
 
@@ -104,12 +109,9 @@ def columns(operator: Operator, cardinality: int, options: SolverOptions) -> lis
 
 def _energies(operator: Operator, pool: Indices, cardinality: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Top-k energies of the columns, and top-(k - 1) energies off the diagonal."""
-    ready = operator.column_energies(pool, cardinality)
-    if ready is not None:
-        return ready
     energies, energies_without_diagonal = np.empty(len(pool)), np.empty(len(pool))
     for block in _blocks(pool, operator):
-        squares = operator.columns(pool[block]).astype(np.float64) ** 2
+        squares = _in_float64(operator.native_columns(pool[block])) ** 2
         energies[block] = _top_sums(squares, cardinality)
         squares[pool[block], np.arange(squares.shape[1])] = 0.0
         energies_without_diagonal[block] = _top_sums(squares, max(1, cardinality - 1))
@@ -177,12 +179,12 @@ def _unit(indices: Indices, values: NDArray[np.float64], previous: SparseVector)
 
 def _column_pool(operator: Operator) -> Indices:
     """All columns, or those of largest variance and of largest weight in a rough leading eigenvector."""
-    if operator.size <= LARGEST_MATERIALISED and operator.affordable_columns() >= operator.size:
+    if operator.size <= LARGEST_MATERIALISED and operator.costs.affordable_columns >= operator.size:
         return np.arange(operator.size, dtype=np.int64)
     by_variance = kernels.largest_magnitudes(operator.diagonal(), COLUMN_POOL // 2)
     vector = np.sqrt(np.abs(operator.diagonal()))
     for _ in range(3):
-        vector = np.asarray(operator.apply(vector), dtype=np.float64)
+        vector = np.asarray(operator.block_apply(vector[:, None])[:, 0], dtype=np.float64)
         norm = float(np.linalg.norm(vector))
         if norm == 0.0:
             break
@@ -192,12 +194,18 @@ def _column_pool(operator: Operator) -> Indices:
 
 
 def _blocks(pool: Indices, operator: Operator) -> list[slice]:
-    step = operator.columns_at_once(1 << 22)
+    step = operator.costs.columns_at_once(DEVICE_ENTRIES if operator.costs.transfers else 1 << 22)
     return [slice(i, min(i + step, len(pool))) for i in range(0, len(pool), step)]
 
 
-def _top_sums(squares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    """Sum of the ``count`` largest entries of each column."""
+def _in_float64(columns: Any) -> Any:
+    return columns.astype(np.float64) if isinstance(columns, np.ndarray) else columns.double()
+
+
+def _top_sums(squares: Any, count: int) -> NDArray[np.float64]:
+    """Sum of the ``count`` largest entries of each column of an array or a tensor."""
+    if not isinstance(squares, np.ndarray):
+        return np.asarray(torch_kernels.sums_of_largest(squares.T, count).cpu())
     size = len(squares)
     if count >= size:
         return np.asarray(squares.sum(axis=0))

@@ -75,12 +75,12 @@ def swap(
 
 def _columns_of(operator: Operator, indices: Indices) -> Columns | None:
     """A at the support's columns, kept through all swaps; None where p numbers a column are too many to fetch."""
-    return None if operator.transfers_cost else np.asarray(operator.columns(indices), dtype=np.float64)
+    return None if operator.costs.transfers else np.asarray(operator.columns(indices), dtype=np.float64)
 
 
 def _border(operator: Operator, inside: Indices, outside: Indices, columns: Columns | None) -> Columns:
     """A_Sj for all j outside."""
-    rows = operator.cross(outside, inside) if columns is None else columns[outside]
+    rows = operator.submatrix(outside, inside) if columns is None else columns[outside]
     return np.ascontiguousarray(rows.T)
 
 

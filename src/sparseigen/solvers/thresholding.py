@@ -1,9 +1,12 @@
 """Thresholded loadings: plain PCA, simple thresholding, and sPCA-rSVD.
 
-The baselines: plain PCA and its largest loadings.
-
 J. Cadima, I. T. Jolliffe, "Loadings and correlations in the interpretation of principal components", Journal of
 Applied Statistics 22 (1995), 203-214, which shows why largest loadings can mislead.
+
+H. Shen, J. Z. Huang, "Sparse principal component analysis via regularized low rank matrix approximation", Journal of
+Multivariate Analysis 99 (2008), 1015-1034: a regularised rank-one approximation of the data. The paper minimises
+|D - u v'|^2 + penalty(v) over unit u: v <- h(D'u), u <- Dv / |Dv|, from the leading singular vectors. As
+D'u = Av / sqrt(v'Av), the operator is enough (A = D'D).
 
 Examples
 --------
@@ -11,19 +14,6 @@ Examples
 >>> matrix = se.datasets.load_pitprops().matrix
 >>> [round(se.sparse_eigenvector(matrix, 5, method=name).value, 4) for name in ("pca", "threshold")]
 [3.3951, 3.4062]
-
-sPCA-rSVD: sparse PCA as a regularised rank-one approximation of the data.
-
-H. Shen, J. Z. Huang, "Sparse principal component analysis via regularized low rank matrix approximation", Journal of
-Multivariate Analysis 99 (2008), 1015-1034.
-
-The paper minimises |D - u v'|^2 + penalty(v) over unit u: v <- h(D'u), u <- Dv / |Dv|, from the leading singular
-vectors. As D'u = Av / sqrt(v'Av), the operator is enough (A = D'D).
-
-Examples
---------
->>> import sparseigen as se
->>> matrix = se.datasets.load_pitprops().matrix
 >>> se.sparse_eigenvector(matrix, 5, method="rsvd", method_options={"thresholding": "hard"}).support.tolist()
 [0, 1, 6, 8, 9]
 """
@@ -58,9 +48,7 @@ def solve_threshold(operator: Operator, cardinality: int, options: SolverOptions
 
 
 def _largest_loadings(operator: Operator, cardinality: int) -> SparseVector:
-    leading = leading_eigenvector(operator)
-    kept = kernels.largest_magnitudes(leading, cardinality)
-    return SparseVector(kept, leading[kept] / np.linalg.norm(leading[kept]))
+    return SparseVector.from_dense(leading_eigenvector(operator)).truncated(cardinality)
 
 
 def _outcome(operator: Operator, vector: SparseVector, options: SolverOptions) -> SolverOutcome:
@@ -88,7 +76,7 @@ def solve_svd_thresholding(operator: Operator, cardinality: int, options: Solver
     name = check_choice(options.extra.get("thresholding", "soft"), THRESHOLDINGS, "thresholding")
     penalty = options.extra.get("penalty")
     level = None if penalty is None else float(check_numbers(penalty, "penalty", 1)[0])
-    vector = _whole(leading_eigenvector(operator))
+    vector = SparseVector.from_dense(leading_eigenvector(operator))
     value, history = -np.inf, []
     reason, iteration = StopReason.ITERATION_LIMIT, 0
     for iteration in range(1, options.max_iterations + 1):
@@ -101,35 +89,24 @@ def solve_svd_thresholding(operator: Operator, cardinality: int, options: Solver
             reason = StopReason.VALUE_STALLED
             break
         images = product / np.sqrt(value)
-        vector = _thresholded(images, cardinality, level, name)
-    vector = _within(vector, cardinality)
+        vector = _threshold(images, cardinality, level, name)
+    vector = vector.truncated(cardinality)
     value = float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
     settings = {"start": "leading eigenvector", "polish": None, "thresholding": name, "penalty": level}
     return SolverOutcome(vector, value, reason, iteration, history, settings)
 
 
-def _thresholded(images: NDArray[np.float64], cardinality: int, level: float | None, name: str) -> SparseVector:
+def _threshold(images: NDArray[np.float64], cardinality: int, level: float | None, name: str) -> SparseVector:
     kept = kernels.largest_magnitudes(images, cardinality)
     if level is not None:
         loadings = THRESHOLDINGS[name](images, level)
         if not loadings.any():
             message = f"penalty={level:.6g} leaves nothing; it must be below {np.abs(images).max():.6g} on this matrix."
             raise OptionError(message)
-        return _whole(loadings)
+        return SparseVector.from_dense(loadings)
     outside = np.delete(np.abs(images), kept)
     next_largest = float(outside.max()) if outside.size else 0.0
     loadings = soft(images[kept], next_largest) if name == "soft" else images[kept]
     if not loadings.any():  # the k-th and the (k+1)-th magnitudes tie throughout: nothing to shrink by
         loadings = images[kept]
     return SparseVector(kept, loadings / np.linalg.norm(loadings))
-
-
-def _whole(loadings: NDArray[np.float64]) -> SparseVector:
-    support = np.flatnonzero(loadings).astype(np.int64)
-    return SparseVector(support, loadings[support] / np.linalg.norm(loadings[support]))
-
-
-def _within(vector: SparseVector, cardinality: int) -> SparseVector:
-    """The vector; its k largest loadings where the caller's penalty left more than k."""
-    kept = kernels.largest_magnitudes(vector.weights, cardinality)
-    return SparseVector(vector.indices[kept], vector.weights[kept] / np.linalg.norm(vector.weights[kept]))

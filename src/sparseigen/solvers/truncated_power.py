@@ -5,6 +5,7 @@ X.-T. Yuan and T. Zhang, "Truncated Power Method for Sparse Eigenvalue Problems"
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,15 +13,11 @@ from typing import Any
 import numpy as np
 
 from sparseigen import kernels
+from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators.contract import Operator, SparseVector
+from sparseigen.operators.iteration import Iteration, Look
 from sparseigen.results import StopReason
-from sparseigen.solvers.eigenpairs import (
-    LARGEST_DENSE_PROBLEM,
-    LARGEST_DIRECT,
-    best_on_support,
-    leading_eigenpair,
-    lower_end,
-)
+from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, lower_end
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 from sparseigen.solvers.starts import Start, make_starts
 from sparseigen.solvers.swapping import swap
@@ -38,6 +35,8 @@ CHEAP_SWAPS = 2.0e9
 """Operations that any polished run may spend on swaps, whatever a plain run costs."""
 SWAP_WORK = 60.0
 """Swapping may cost about as much as this many plain runs, all polished runs together."""
+ROUGH_RTOL = 1e-3
+"""Steps in less than the data's precision end when no objective moves by more than this share."""
 EXPECTED_PRODUCTS = {"auto": 600, "columns": 400}
 """Products a start leads to, for the decision whether forming the Gram matrix pays; others: 30."""
 
@@ -72,7 +71,7 @@ def solve_truncated_power(operator: Operator, cardinality: int, options: SolverO
         except IndefiniteMatrixFound:
             pass
     # Never zero: where products of denormal numbers look indefinite, the eigenvalues need not.
-    shift = max(-lower_end(operator), SMALLEST_SHIFT * operator.magnitude(), float(np.finfo(np.float64).tiny))
+    shift = max(-lower_end(operator), SMALLEST_SHIFT * operator.magnitude, float(np.finfo(np.float64).tiny))
     return _solve(operator, cardinality, options, shift=shift)
 
 
@@ -108,7 +107,7 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
         if len(starts) > 1:
             settings["start_used"] = best.label
     if options.polish is not None:
-        best = _finished(operator, best, options)
+        best = _solve_precisely(operator, best, options)
     return SolverOutcome(best.vector, best.value, best.stop_reason, best.n_iterations, best.history, settings)
 
 
@@ -116,84 +115,130 @@ def _run(
     operator: Operator, cardinality: int, start: Start, options: SolverOptions, shift: float, *, in_full: bool
 ) -> Run:
     """One run; with polishing, Algorithm 1's answer is carried on to a true fixed point."""
-    run = iterate(operator, cardinality, start, options, shift=shift, until_support_repeats=not in_full)
+    steps = operator.iteration([cardinality], nonnegative=options.nonnegative)
+    (run,) = _drive(steps, [start], options, shift=shift, until_support_repeats=not in_full)
     if options.polish is None:
         return run
-    return settle(operator, cardinality, run, options, shift=shift)
+    return settle(operator, cardinality, run, options, shift=shift, steps=steps)
 
 
-def iterate(
-    operator: Operator,
-    cardinality: int,
-    start: Start,
+def iterate(operator: Operator, cardinality: int, start: Start, options: SolverOptions) -> Run:
+    """Algorithm 1: multiply, keep the k largest, normalise, until the objective stalls."""
+    return _drive(operator.iteration([cardinality], nonnegative=options.nonnegative), [start], options)[0]
+
+
+def iterate_many(operator: Operator, cardinalities: Sequence[int], start: Start, options: SolverOptions) -> list[Run]:
+    """Algorithm 1 for many cardinalities from one start; steps of several runs share a pass over the data."""
+    runs: list[Run] = []
+    for first in range(0, len(cardinalities), operator.costs.runs_per_pass):
+        block = cardinalities[first : first + operator.costs.runs_per_pass]
+        steps = operator.iteration(block, nonnegative=options.nonnegative)
+        runs += _drive(steps, [start] * len(block), options)
+    return runs
+
+
+def _drive(
+    steps: Iteration,
+    starts: Sequence[Start],
     options: SolverOptions,
     *,
     shift: float = 0.0,
     until_support_repeats: bool = False,
-) -> Run:
-    """Algorithm 1: multiply, keep the k largest, normalise, until the objective stalls.
+) -> list[Run]:
+    """The loop of Algorithm 1, for one run or for several that step together.
 
-    ``until_support_repeats`` ends a run that is to be settled anyway as soon as its support did not change.
+    ``until_support_repeats`` ends runs that are to be settled anyway as soon as their support did not change.
     """
-    label, vector = start
-    nonnegative = options.nonnegative
-    if shift == 0.0 and operator.positive_semidefinite and options.progress.on_iteration is None:
-        ready = _made_by_operator(operator, cardinality, start, options, until_support_repeats)
-        if ready is not None:
-            return ready
-    product = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=nonnegative)
-    value = product.quadratic_form
-    history = [value - shift]
-    resolution = 4.0 * float(np.finfo(np.float32).eps) if operator.dtype == np.float32 else 0.0
-    reason, iteration = StopReason.ITERATION_LIMIT, 0
-    for iteration in range(1, options.max_iterations + 1):
-        length = kernels.length(product.values)
-        if length == 0.0:  # A x = 0: the product leads nowhere else
-            reason, iteration = StopReason.FIXED_POINT, iteration - 1
-            break
-        repeated = np.array_equal(product.indices, vector.indices)
-        vector = SparseVector(product.indices, product.values / length)
-        product = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=nonnegative)
-        previous, value = value, product.quadratic_form
-        if shift == 0.0:
-            _check_curvature(operator, previous, value, length)
-        history.append(value - shift)
-        options.progress.report(vector, value - shift)
-        if options.stalled(value, previous, resolution=resolution) or (until_support_repeats and repeated):
-            reason = StopReason.VALUE_STALLED
-            break
-    return Run(label, _within(vector, cardinality), value - shift, reason, iteration, history)
+    values = steps.begin([vector for _, vector in starts])
+    tracks = [_Track(steps, run, value, shift, until_support_repeats) for run, value in enumerate(values)]
+    if steps.rough:
+        loose = replace(options, rtol=max(ROUGH_RTOL, options.rtol), max_iterations=options.max_iterations // 2)
+        _step_until_all_end(steps, tracks, loose)
+        steps.rough = False
+    _step_until_all_end(steps, tracks, options)
+    return [track.finish(label, options) for (label, _), track in zip(starts, tracks, strict=True)]
 
 
-def _made_by_operator(
-    operator: Operator, cardinality: int, start: Start, options: SolverOptions, until_support_repeats: bool
-) -> Run | None:
-    """The same run from an operator that loops where its data are; None if it does not offer that."""
-    label, vector = start
-    made = operator.truncated_power_run(
-        vector.indices,
-        vector.weights,
-        cardinality,
-        rtol=options.rtol,
-        atol=options.atol,
-        max_iterations=options.max_iterations,
-        nonnegative=options.nonnegative,
-        until_support_repeats=until_support_repeats,
-    )
-    if made is None:
-        return None
-    last = SparseVector(made.indices, made.weights)
-    options.progress.report(last, made.history[-1])
-    reason, within = StopReason(made.ended), _within(last, cardinality)
-    return Run(label, within, made.history[-1], reason, made.n_iterations, made.history)
+def _step_until_all_end(steps: Iteration, tracks: Sequence[_Track], options: SolverOptions) -> None:
+    stepping: Sequence[int] = range(len(tracks))
+    while stepping:
+        first = tracks[stepping[0]]
+        most = options.max_iterations - first.n_iterations
+        if most <= 0:
+            return
+        # A run that ends when its support repeats most often ends with its first look.
+        looks = steps.advance(stepping, most, ahead=first.n_iterations > 0 or not first.until_support_repeats)
+        moving = [run for run, seen in zip(stepping, looks, strict=True) if tracks[run].follow(seen, options)]
+        stepping = steps.keep(moving) if moving or not steps.rough else []
 
 
-def settle(operator: Operator, cardinality: int, run: Run, options: SolverOptions, *, shift: float) -> Run:
+class _Track:
+    """The objectives of one run so far, and how its last steps ended it, if they did."""
+
+    def __init__(self, steps: Iteration, run: int, value: float, shift: float, until_support_repeats: bool) -> None:
+        self.steps, self.run, self.shift, self.until_support_repeats = steps, run, shift, until_support_repeats
+        self.history = [value]
+        self.reason = StopReason.ITERATION_LIMIT
+        self.last_step = 0
+        resolution = 4.0 * float(np.finfo(np.float32).eps)
+        self.resolution = resolution if steps.operator.dtype == np.float32 else 0.0
+
+    @property
+    def n_iterations(self) -> int:
+        return len(self.history) - 1
+
+    def follow(self, looks: Iterable[Look], options: SolverOptions) -> bool:
+        """Go through what some steps showed; whether the run goes on."""
+        steps, history, shift = self.steps, self.history, self.shift
+        reported = steps.on_host or options.progress.on_iteration is not None
+        if not steps.keeps_iterates:
+            *passed, last = looks
+            history += [value for value, _, _ in passed]
+            looks = [last]
+        value, self.reason = history[-1], StopReason.ITERATION_LIMIT
+        for step, (following, length, repeated) in enumerate(looks, start=1):
+            if length == 0.0:  # A x = 0: the product leads nowhere else
+                self.reason, self.last_step = StopReason.FIXED_POINT, step - 1
+                return False
+            previous, value, self.last_step = value, following, step
+            if shift == 0.0:
+                _check_curvature(steps.operator, previous, value, length)
+            history.append(value)
+            if reported:
+                options.progress.report(steps.iterate(self.run, step), value - shift)
+            stalled = options.stalled(value, previous, resolution=self.resolution)
+            if stalled or (self.until_support_repeats and repeated):
+                self.reason = StopReason.VALUE_STALLED
+                return False
+            if len(history) > options.max_iterations:
+                return False
+        return True
+
+    def finish(self, label: str, options: SolverOptions) -> Run:
+        """The run as it ended; iterates that nobody has looked at are fetched now."""
+        vector = self.steps.iterate(self.run, self.last_step)
+        history = [value - self.shift for value in self.history]
+        if not self.steps.on_host and options.progress.on_iteration is None:
+            options.progress.report(vector, history[-1])
+        within = vector.truncated(self.steps.cardinalities[self.run])
+        return Run(label, within, history[-1], self.reason, self.n_iterations, history)
+
+
+def settle(
+    operator: Operator,
+    cardinality: int,
+    run: Run,
+    options: SolverOptions,
+    *,
+    shift: float,
+    steps: Iteration | None = None,
+) -> Run:
     """Carry a run on to a fixed point: solve on the support, confirm by a product, follow it while it gains.
 
     The value never falls: the exact solve is the best on its support, and a move to another support is taken only
-    when its exact solve is better.
+    when its exact solve is better. ``steps`` are those of the run, with what they remember.
     """
+    steps = operator.iteration([cardinality], nonnegative=options.nonnegative) if steps is None else steps
     vector, value = best_on_support(operator, run.vector, nonnegative=options.nonnegative)
     value -= shift
     history, reason = list(run.history), StopReason.ITERATION_LIMIT
@@ -202,7 +247,7 @@ def settle(operator: Operator, cardinality: int, run: Run, options: SolverOption
         iterations += 1
         history.append(value)
         options.progress.report(vector, value)
-        step = operator.power_step(vector.indices, vector.weights, cardinality, nonnegative=options.nonnegative)
+        step = steps.step(vector, cardinality)
         length = kernels.length(step.values)
         if length == 0.0 or np.array_equal(step.indices, vector.indices):
             reason = StopReason.FIXED_POINT
@@ -238,7 +283,7 @@ def _polish(
     return run, total, limited
 
 
-def _finished(operator: Operator, run: Run, options: SolverOptions) -> Run:
+def _solve_precisely(operator: Operator, run: Run, options: SolverOptions) -> Run:
     """The answer solved by LAPACK where the search was content with Lanczos."""
     count = len(run.vector.indices)
     if options.nonnegative or not LARGEST_DIRECT < count <= LARGEST_DENSE_PROBLEM:
@@ -250,8 +295,8 @@ def _finished(operator: Operator, run: Run, options: SolverOptions) -> Run:
 
 def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
-    plain_run = max(1, run.n_iterations) * operator.step_cost(cardinality)
-    one_swap = operator.step_cost(1) + cardinality**2 * operator.size + 80.0 * cardinality**3
+    plain_run = max(1, run.n_iterations) * operator.costs.step(cardinality)
+    one_swap = operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3
     affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
     fewest, usual, most = SWAP_ROUNDS
     return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))
@@ -267,15 +312,6 @@ def _check_curvature(operator: Operator, previous: float, value: float, length: 
     slack = 1e-4 if operator.dtype == np.float32 else 1e-8
     if min(previous, value) < 0.0 or length**2 * (1.0 - slack) > previous * value:
         raise IndefiniteMatrixFound
-
-
-def _within(vector: SparseVector, cardinality: int) -> SparseVector:
-    """The vector, truncated if the caller's start had more than k non-zeros and no iteration was made."""
-    if len(vector.indices) <= cardinality:
-        return vector
-    kept = np.sort(np.argsort(-np.abs(vector.weights), kind="stable")[:cardinality])
-    weights = vector.weights[kept]
-    return SparseVector(vector.indices[kept], weights / np.linalg.norm(weights))
 
 
 def _distinct(runs: list[Run]) -> list[Run]:

@@ -16,18 +16,13 @@ from itertools import pairwise
 import numpy as np
 
 from sparseigen import kernels
+from sparseigen.kernels.eigen import warm_eigenpair
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector, Weights
-from sparseigen.solvers.eigenpairs import (
-    LARGEST_DENSE_PROBLEM,
-    SupportBlock,
-    best_on_support,
-    lower_end,
-    warm_eigenpair,
-)
-from sparseigen.solvers.interface import KeepWhenInterrupted, SolverOptions
-from sparseigen.solvers.truncated_power import solve_truncated_power
+from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, SupportBlock, best_on_support, lower_end
+from sparseigen.solvers.interface import KeepWhenInterrupted, Progress, SolverOptions
+from sparseigen.solvers.truncated_power import iterate_many, solve_truncated_power
 
-PRODUCTS_A_POINT = 4
+PRODUCTS_PER_POINT = 4
 """Products a point costs on average, for the decision whether forming the Gram matrix pays."""
 SHORT = 8
 """Paths of at most this many points are solved point by point from many starts first; of longer ones two points are,
@@ -61,7 +56,7 @@ def warm_path(
     >>> [round(value, 4) for _, value in warm_path(operator, [1, 5, 10], SolverOptions())]
     [1.0, 3.4062, 4.1726]
     """
-    operator = operator.prepared_for(PRODUCTS_A_POINT * len(cardinalities))
+    operator = operator.prepared_for(PRODUCTS_PER_POINT * len(cardinalities))
     shift = max(0.0, -lower_end(operator)) if operator.positive_semidefinite is False else 0.0
     climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
     polish = "swap" if len(cardinalities) <= FEW_POINTS else "solve"
@@ -78,18 +73,19 @@ def warm_path(
 def _from_block(
     operator: Operator, cardinalities: Sequence[int], options: SolverOptions
 ) -> list[tuple[int, SparseVector]]:
-    """Rough answers for all cardinalities from one block of runs, where the operator makes such blocks."""
-    if len(cardinalities) <= SHORT:
+    """Rough answers for all cardinalities from runs that step together, where such runs share passes."""
+    if len(cardinalities) <= SHORT or operator.costs.runs_per_pass == 1:
         return []
-    runs = operator.truncated_power_block(
-        list(cardinalities),
+    rough = replace(
+        options,
+        nonnegative=False,
         rtol=max(options.rtol, BLOCK_RTOL),
-        atol=options.atol,
         max_iterations=min(options.max_iterations, BLOCK_ITERATIONS),
+        progress=Progress(operator.size),
     )
-    if runs is None:
-        return []
-    return [(k, SparseVector(run.indices, run.weights)) for k, run in zip(cardinalities, runs, strict=True)]
+    leading = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
+    runs = iterate_many(operator, cardinalities, ("max-variance", SparseVector(leading, np.ones(1))), rough)
+    return [(k, run.vector) for k, run in zip(cardinalities, runs, strict=True)]
 
 
 def _anchors(cardinalities: Sequence[int]) -> list[int]:
@@ -127,12 +123,13 @@ class _Climber:
         """Two chains of their own, up and down; then neighbours' best points until nothing changes."""
         leading = np.array([int(self.operator.diagonal().argmax())], dtype=np.int64)
         point = self.climb(
-            self.cardinalities[0], *self._extended(SparseVector(leading, np.ones(1)), self.cardinalities[0])
+            self.cardinalities[0], *self._extend_support(SparseVector(leading, np.ones(1)), self.cardinalities[0])
         )
         for cardinality in self.cardinalities[1:]:
-            point = self.climb(cardinality, *self._extended(point[0], cardinality))
+            point = self.climb(cardinality, *self._extend_support(point[0], cardinality))
         for cardinality in self.cardinalities[-2::-1]:
-            point = self.climb(cardinality, *_truncated(point[0], cardinality))
+            start = point[0].truncated(cardinality)
+            point = self.climb(cardinality, start.indices, start.weights)
         for _ in range(MAX_SWEEPS):
             jumped = self._sweep_up(JUMP, JUMPS_EVERY) | self._sweep_down(JUMP, JUMPS_EVERY)
             stepped = self._sweep_up(1) | self._sweep_down(1)
@@ -157,8 +154,8 @@ class _Climber:
         point, before = self.best[smaller], self.best[larger]
         if (point[0].indices.tobytes(), larger) in self.extended:
             return False
-        start = self._extended(point[0], larger)
-        self.climb(larger, *self._stepped(larger, *start, steps=0 if target - position == 1 else PLAIN_STEPS))
+        start = self._extend_support(point[0], larger)
+        self.climb(larger, *self._step_plainly(larger, *start, steps=0 if target - position == 1 else PLAIN_STEPS))
         return self.best[larger] is not before
 
     def _cut(self, position: int, target: int) -> bool:
@@ -166,11 +163,14 @@ class _Climber:
             return False
         larger, smaller = self.cardinalities[position], self.cardinalities[target]
         before = self.best[smaller]
-        start = _truncated(self.best[larger][0], smaller)
-        self.climb(smaller, *self._stepped(smaller, *start, steps=0 if position - target == 1 else PLAIN_STEPS))
+        start = self.best[larger][0].truncated(smaller)
+        steps = 0 if position - target == 1 else PLAIN_STEPS
+        self.climb(smaller, *self._step_plainly(smaller, start.indices, start.weights, steps=steps))
         return self.best[smaller] is not before
 
-    def _stepped(self, cardinality: int, indices: Indices, weights: Weights, *, steps: int) -> tuple[Indices, Weights]:
+    def _step_plainly(
+        self, cardinality: int, indices: Indices, weights: Weights, *, steps: int
+    ) -> tuple[Indices, Weights]:
         """The support after a few plain power steps, or an earlier one that was already solved."""
         for _ in range(steps):
             if indices.tobytes() in self.reached[cardinality]:
@@ -224,7 +224,7 @@ class _Climber:
             self.last_product = vector, product
         return self.last_product[1]
 
-    def _extended(self, vector: SparseVector, cardinality: int) -> tuple[Indices, Weights]:
+    def _extend_support(self, vector: SparseVector, cardinality: int) -> tuple[Indices, Weights]:
         """The support and the outside variables whose addition raises the value fastest: PathSPCA's step."""
         self.extended.add((vector.indices.tobytes(), cardinality))
         product = self._product(vector)
@@ -232,9 +232,3 @@ class _Climber:
         outside[vector.indices] = np.inf
         indices = kernels.largest_magnitudes(outside, cardinality)
         return indices, product[indices]
-
-
-def _truncated(vector: SparseVector, cardinality: int) -> tuple[Indices, Weights]:
-    """The k largest loadings."""
-    kept = kernels.largest_magnitudes(vector.weights, cardinality)
-    return vector.indices[kept], vector.weights[kept]

@@ -18,7 +18,7 @@ from sparseigen.certificates.spectral import cholesky_defect, largest_eigenvalue
 from sparseigen.certificates.splitting import split_value, splits, splitting_bound
 from sparseigen.errors import CardinalityError, OptionError
 from sparseigen.operators import as_operator
-from sparseigen.operators.contract import SparseVector
+from sparseigen.operators.contract import AccessCosts, SparseVector
 from tests.brute_force import brute_force
 
 
@@ -283,7 +283,8 @@ def test_indefinite_matrices_whose_columns_are_dear(affordable, factor, rng, mon
     matrix = rng.standard_normal((9, 9))
     matrix = (matrix + matrix.T) * (1.0 - np.eye(9)) * 1e5 * factor
     operator = as_operator(matrix)
-    operator.affordable_columns = lambda: affordable
+    costs = AccessCosts(9, affordable_columns=affordable)
+    monkeypatch.setattr(type(operator), "costs", property(lambda self: costs))
     problem = BoundProblem(operator, 3)
     assert problem.dense is None
     largest = float(np.abs(matrix).max())

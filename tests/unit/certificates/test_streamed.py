@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from sparseigen.certificates.paths import _spread, certify_streamed_path
 from sparseigen.certificates.penalised_dual import remainders, streamed_dual_bound, streamed_dual_values, support_points
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import achieved_value
-from sparseigen.operators.contract import DualParts, Operator, SparseVector
+from sparseigen.operators.contract import AccessCosts, DualParts, Operator, SparseVector
 from tests.brute_force import brute_force
 
 FACTOR = 3.0
@@ -20,7 +22,10 @@ FACTOR = 3.0
 class Streamed(Operator):
     """A Gram matrix of known rows that only gives out the closed form's parts."""
 
-    transfers_cost = True
+    @property
+    def costs(self) -> AccessCosts:
+        return replace(super().costs, transfers=True)
+
     positive_semidefinite = psd_by_construction = True
 
     def __init__(self, rows, errors=0.0):

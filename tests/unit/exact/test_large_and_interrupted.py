@@ -11,6 +11,7 @@ from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.errors import SolveInterrupted
 from sparseigen.operators.contract import SparseVector
+from sparseigen.operators.wrapped import scaled
 from sparseigen.solvers.branch_and_bound import surviving
 from sparseigen.solvers.search_tree import children
 from tests.brute_force import brute_force, small_matrix
@@ -164,6 +165,6 @@ def test_verification_of_the_other_end_and_of_the_bracket_itself():
     matrix = small_matrix(np.random.default_rng(5), 9, "indefinite")
     result = se.sparse_eigenvector(matrix, 3, which="smallest")
     assert se.verify(result, matrix)
-    operator = se.operators.as_operator(matrix).negated()
+    operator = scaled(se.operators.as_operator(matrix), -1.0)
     vector = SparseVector(result.support, result.vector[result.support])
     assert result.certificate.upper_bound == pytest.approx(-achieved_value(operator, vector))

@@ -1,12 +1,108 @@
-"""Deflations of the products against the formed matrix."""
+"""Deflations against their formulas, and the errors that they add."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import sparseigen as se
+from sparseigen.errors import StartError
 from sparseigen.operators import as_operator
-from sparseigen.operators.deflated import DEFLATIONS
+from sparseigen.operators.deflated import DEFLATIONS, LowRankUpdated
+from tests.common.entries import everything, within
+from tests.common.operators import OPERATORS
+
+
+def _projected(matrix: np.ndarray, x: np.ndarray) -> np.ndarray:
+    project = np.eye(len(x)) - np.outer(x, x)
+    return project @ matrix @ project
+
+
+FORMULAS = {
+    "projection": _projected,
+    "hotelling": lambda matrix, x: matrix - (x @ matrix @ x) * np.outer(x, x),
+    "schur": lambda matrix, x: matrix - np.outer(matrix @ x, matrix @ x) / (x @ matrix @ x),
+}
+
+
+@pytest.mark.parametrize("name", ["dense", "data", "sparse-data", "memmap"])
+@pytest.mark.parametrize("deflation", sorted(FORMULAS))
+def test_deflation_equals_the_formula(deflation: str, name: str, rng: np.random.Generator) -> None:
+    factor = rng.standard_normal((15, 8))
+    expected = factor.T @ factor / 15
+    operator = OPERATORS[name](factor)
+    for _ in range(3):
+        x = rng.standard_normal(8) * (rng.random(8) < 0.6)
+        x[0] = 1.0
+        x /= np.linalg.norm(x)
+        operator = DEFLATIONS[deflation](operator, x * 5.0)
+        expected = FORMULAS[deflation](expected, x)
+        if deflation == "projection":
+            assert np.abs(operator.block_apply(x[:, None])).max() < 1e-12
+    np.testing.assert_allclose(operator.to_dense(), expected, atol=1e-12)
+    np.testing.assert_allclose(operator.diagonal(), np.diag(expected), atol=1e-12)
+    chosen, weights = np.array([0, 3, 5], dtype=np.int64), np.array([1.0, -2.0, 0.5])
+    np.testing.assert_allclose(operator.apply_support(chosen, weights), expected[:, chosen] @ weights, atol=1e-11)
+    np.testing.assert_allclose(operator.columns(chosen), expected[:, chosen], atol=1e-12)
+    assert isinstance(operator, LowRankUpdated)
+
+
+def test_deflation_copies_no_matrix(rng: np.random.Generator) -> None:
+    matrix = np.cov(rng.standard_normal((20, 30)).T)
+    operator = as_operator(matrix)
+    twice = operator.deflated(np.eye(30)[0]).deflated(np.eye(30)[1])
+    assert isinstance(twice, LowRankUpdated)
+    assert twice.base is operator
+    assert np.shares_memory(twice.base.matrix, matrix)  # type: ignore[attr-defined]
+    assert twice.left.shape == (30, 4)
+    assert np.shares_memory(operator.shifted(1.0).base.matrix, matrix)  # type: ignore[attr-defined]
+
+
+def test_deflation_refuses_zero() -> None:
+    with pytest.raises(StartError, match=r"non-zero vector of length 3, got shape \(3,\), norm 0.0"):
+        as_operator(np.eye(3)).deflated(np.zeros(3))
+
+
+def test_deflation_counts_the_rounding_of_its_own_sums(rng):
+    data = rng.standard_normal((30, 8))
+    deflated = se.covariance(data).deflated(rng.standard_normal(8))
+    centred = data.astype(np.longdouble) - data.astype(np.longdouble).mean(axis=0)
+    left = deflated.left.astype(np.longdouble)
+    exact = centred.T @ centred / 29 + left @ deflated.middle.astype(np.longdouble) @ left.T
+    assert within(deflated, exact)
+    assert float(deflated.entry_errors().max()) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_deflation_of_denormal_numbers_counts_what_underflows(seed):
+    from fractions import Fraction
+
+    rng = np.random.default_rng(seed)
+    matrix = np.ldexp(rng.integers(-60, 60, (6, 6)).astype(float), -1074)
+    vector = np.zeros(6)
+    vector[rng.choice(6, 3, replace=False)] = rng.standard_normal(3)
+    deflated = as_operator(matrix + matrix.T).deflated(vector / np.linalg.norm(vector))
+
+    def fractions(array):
+        return [[Fraction(float(number)) for number in row] for row in array]
+
+    base, left, middle = fractions(matrix + matrix.T), fractions(deflated.left), fractions(deflated.middle)
+    found, errors = fractions(deflated.accurate_columns(everything(6))), deflated.entry_errors()
+    inner = range(len(middle))
+    for i in range(6):
+        for j in range(6):
+            exact = base[i][j] + sum(left[i][a] * middle[a][b] * left[j][b] for a in inner for b in inner)
+            allowed = Fraction(float(errors[i])) * Fraction(float(errors[j]))
+            assert (found[i][j] - exact) ** 2 <= allowed
+
+
+def test_a_component_taken_out_twice_is_taken_out_once(rng):
+    factor = rng.standard_normal((15, 6))
+    vector = np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0])
+    deflate = DEFLATIONS["orthogonal-hotelling"]
+    once = deflate(as_operator(factor.T @ factor), vector)
+    assert deflate(once, vector) is once
+    assert deflate(once, -3.0 * vector) is once
 
 
 @pytest.fixture

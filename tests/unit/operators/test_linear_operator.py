@@ -58,7 +58,7 @@ def test_parts_of_the_contract(matrix) -> None:
     np.testing.assert_array_equal(operator.diagonal(), matrix.diagonal())
     indices = np.array([2, 5], dtype=np.int64)
     np.testing.assert_allclose(operator.apply_support(indices, np.array([1.0, -2.0])), matrix[:, 2] - 2 * matrix[:, 5])
-    np.testing.assert_allclose(operator.cross(indices, indices), matrix[np.ix_(indices, indices)])
+    np.testing.assert_allclose(operator.submatrix(indices, indices), matrix[np.ix_(indices, indices)])
 
 
 def test_precision_of_the_products(rng) -> None:

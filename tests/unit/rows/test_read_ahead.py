@@ -85,7 +85,7 @@ def test_a_file_that_changes_during_a_pass_is_refused(tmp_path, data):
             os.utime(path, ns=(0, 1))
 
     with pytest.raises(errors.InputError, match="changed while it was being read"):
-        se.covariance(path, memory_limit=10**6, on_block=touch).apply(np.ones(data.shape[1]))
+        se.covariance(path, memory_limit=10**6, on_block=touch).block_apply(np.ones((data.shape[1], 1)))
     assert len(calls) >= 2
 
 

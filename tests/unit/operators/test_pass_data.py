@@ -12,9 +12,11 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
+from sparseigen.errors import NonFiniteError
 from tests.unit.rows.sources import write_h5ad
 
 LINUX = Path("/proc/self/status").exists()
+
 
 RUN = """
 import json, sys
@@ -84,3 +86,11 @@ def test_estimator_takes_the_operator(rng, tmp_path):
     assert found.n_samples_ == 80
     with pytest.raises(se.errors.OptionError, match="other options than the estimator's"):
         se.SparsePCA(1, cardinality=4, scale=True).fit(se.covariance(tmp_path / "x.npy"))
+
+
+def test_blocks_whose_sums_overflow_are_refused():
+    """Every entry is finite, and nothing can be computed from them."""
+    block = np.full((2, 3), 1.5e308)
+    for given in (block, sp.csr_array(block)):
+        with pytest.raises(NonFiniteError, match=r"divide .* by a constant"):
+            se.covariance([given, given], shape=(4, 3))

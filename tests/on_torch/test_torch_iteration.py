@@ -11,11 +11,16 @@ from sparseigen import covariance, sparse_eigenvector
 from sparseigen.errors import RangeError
 from sparseigen.kernels import numpy_reference, torch_kernels
 from sparseigen.operators import Operator
+from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.torch_data import TorchData
-from sparseigen.operators.torch_iteration import TorchSteps
+from sparseigen.operators.torch_iteration import DeviceRun, TorchSteps
 from sparseigen.problems import PROBLEMS
 from sparseigen.problems.known import brute_force
+from sparseigen.results import StopReason
+from sparseigen.solvers.interface import SolverOptions
+from sparseigen.solvers.truncated_power import Run, iterate, iterate_many
 from tests.common.checks import check_result
+from tests.common.runs import run_from, runs_together
 
 PLAIN: dict[str, Any] = {"start": "max-variance", "polish": None, "certify": False}
 
@@ -58,44 +63,62 @@ def test_iterates_are_those_of_the_step_by_step_loop(
     assert ours.stop_reason == reference.stop_reason
 
 
-def test_the_hook_is_used_and_a_callback_turns_it_off(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    original = TorchData.truncated_power_run
+def test_chunks_are_used_and_a_callback_hears_every_iterate(data: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[int] = []
+    original = DeviceRun.iterate
 
-    def counted(self: TorchData, *args: Any, **kwargs: Any) -> Any:
-        calls.append(args)
-        return original(self, *args, **kwargs)
+    def counted(self: DeviceRun, run: int, step: int) -> Any:
+        fetched.append(step)
+        return original(self, run, step)
 
-    monkeypatch.setattr(TorchData, "truncated_power_run", counted)
+    monkeypatch.setattr(DeviceRun, "iterate", counted)
     operator = on_torch(data)
     seen: list[float] = []
     quiet = sparse_eigenvector(operator, 9, **PLAIN)
-    assert len(calls) == 1
+    assert len(fetched) == 1
     watched = sparse_eigenvector(operator, 9, **PLAIN, on_iteration=lambda i, x, value: seen.append(value))
-    assert len(calls) == 1
+    assert len(fetched) == 1 + len(seen) + 1
     np.testing.assert_allclose(seen, watched.history[1:], rtol=1e-15)
     np.testing.assert_allclose(quiet.vector, watched.vector, atol=1e-12)
 
 
 def test_iteration_limit(data: np.ndarray) -> None:
-    run = on_torch(data).truncated_power_run(np.array([3]), np.ones(1), 9, rtol=0.0, atol=0.0, max_iterations=2)
-    assert run is not None
-    assert run.ended == "iteration_limit"
+    run = run_from(on_torch(data), [3], 9, rtol=0.0, atol=0.0, max_iterations=2)
+    assert run.stop_reason == StopReason.ITERATION_LIMIT
     assert run.n_iterations == 2
     assert len(run.history) == 3
-    assert np.linalg.norm(run.weights) == pytest.approx(1.0, abs=1e-14)
+    assert np.linalg.norm(run.vector.weights) == pytest.approx(1.0, abs=1e-14)
 
 
 def test_a_product_that_vanishes_ends_the_run_where_it_is() -> None:
     values = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
-    run = on_torch(values, center=False).truncated_power_run(
-        np.array([1]), np.ones(1), 1, rtol=1e-7, atol=0.0, max_iterations=50
-    )
-    assert run is not None
-    assert run.ended == "fixed_point"
+    run = run_from(on_torch(values, center=False), [1], 1, rtol=1e-7, atol=0.0, max_iterations=50)
+    assert run.stop_reason == StopReason.FIXED_POINT
     assert run.n_iterations == 0
-    assert run.indices.tolist() == [1]
+    assert run.vector.indices.tolist() == [1]
     assert run.history == [0.0]
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_float32_runs_end_at_the_resolution_of_their_products(together: bool, data: np.ndarray) -> None:
+    """Changes of the objective below four roundings are noise: on every device the run ends there, whatever rtol is."""
+    floor = 4.0 * float(np.finfo(np.float32).eps)
+    options = SolverOptions(rtol=0.0, atol=0.0, max_iterations=400)
+    single, double = on_torch(data.astype(np.float32)), on_torch(data)
+    start = ("vector", SparseVector(np.array([3]), np.ones(1)))
+
+    def run(operator: TorchData) -> Run:
+        if together:
+            return iterate_many(operator, [9, 10], start, options)[0]
+        return iterate(operator, 9, start, options)
+
+    ended = run(single)
+    assert ended.stop_reason == StopReason.VALUE_STALLED
+    last = abs(ended.history[-1] - ended.history[-2])
+    assert 0.0 <= last <= floor * ended.history[-1]
+    changes = np.abs(np.diff(run(double).history)) > floor * ended.history[-1]
+    necessary = int(np.flatnonzero(changes)[-1]) + 2
+    assert ended.n_iterations <= necessary + (4 if together else 1)  # a block looks every fourth time
 
 
 @pytest.mark.parametrize("method", ["default", "algorithm 1"])
@@ -133,24 +156,22 @@ def test_block_of_cardinalities_equals_single_runs(dtype: str, data: np.ndarray)
     operator = on_torch(data.astype(dtype))
     cardinalities = [120, *range(1, 100)]  # more than one block, not sorted
     rule: dict[str, Any] = {"rtol": 1e-6, "atol": 0.0, "max_iterations": 500}
-    runs = operator.truncated_power_block(cardinalities, **rule)
-    assert runs is not None
+    runs = runs_together(operator, cardinalities, **rule)
     for cardinality, run in zip(cardinalities, runs, strict=True):
         single = sparse_eigenvector(operator, cardinality, **PLAIN, **rule)
-        assert run.ended == "value_stalled"
-        assert len(run.indices) <= cardinality
+        assert run.stop_reason == StopReason.VALUE_STALLED
+        assert len(run.vector.indices) <= cardinality
         assert len(run.history) == run.n_iterations + 1
-        np.testing.assert_array_equal(run.indices, single.support)
+        np.testing.assert_array_equal(run.vector.indices, single.support)
         assert run.history[-1] == pytest.approx(single.value, rel=1e-4)
-        recomputed = run.weights @ operator.submatrix(run.indices) @ run.weights
+        recomputed = run.vector.weights @ operator.submatrix(run.vector.indices) @ run.vector.weights
         assert run.history[-1] == pytest.approx(recomputed, rel=1e-5 if dtype == "float32" else 1e-12)
 
 
 def test_block_stops_at_the_limit(data: np.ndarray) -> None:
-    runs = on_torch(data).truncated_power_block(list(range(5, 60)), rtol=0.0, atol=0.0, max_iterations=4)
-    assert runs is not None
-    assert {run.ended for run in runs} <= {"iteration_limit", "value_stalled"}
-    assert "iteration_limit" in {run.ended for run in runs}
+    runs = runs_together(on_torch(data), list(range(5, 60)), rtol=0.0, atol=0.0, max_iterations=4)
+    assert {run.stop_reason for run in runs} <= {StopReason.ITERATION_LIMIT, StopReason.VALUE_STALLED}
+    assert StopReason.ITERATION_LIMIT in {run.stop_reason for run in runs}
     assert all(run.n_iterations == 4 for run in runs)
 
 
@@ -167,7 +188,7 @@ def plain_bound(matrix: np.ndarray, cardinality: int, scaling: np.ndarray, passe
 
 def scaling_of(operator: Operator, cardinality: int) -> np.ndarray:
     result = sparse_eigenvector(operator, cardinality, certify=False)
-    product = np.abs(operator.apply(result.vector)).astype(float)
+    product = np.abs(operator.block_apply(result.vector[:, None])[:, 0]).astype(float)
     return np.maximum(product, np.sort(product)[-cardinality])
 
 
@@ -212,9 +233,8 @@ def test_scaled_gershgorin_in_row_blocks(data: np.ndarray, monkeypatch: pytest.M
     assert in_blocks == pytest.approx(whole, rel=1e-13)
 
 
-def test_operators_without_a_device_offer_no_loop(data: np.ndarray) -> None:
+def test_operators_without_a_device_share_no_pass_and_no_row_bound(data: np.ndarray) -> None:
     operator = covariance(data)
-    rule: dict[str, Any] = {"rtol": 1e-7, "atol": 0.0, "max_iterations": 5}
-    assert operator.truncated_power_run(np.array([0]), np.ones(1), 3, **rule) is None
-    assert operator.truncated_power_block([3], **rule) is None
+    assert operator.costs.runs_per_pass == 1
+    assert type(operator.iteration([3, 4])).on_host
     assert operator.scaled_gershgorin(3, np.ones(120), 2) is None

@@ -17,6 +17,9 @@ from sparseigen import covariance
 from sparseigen.kernels import torch_kernels
 from sparseigen.operators import torch_iteration as torch_loop
 from sparseigen.operators.torch_data import TorchData
+from sparseigen.results import StopReason
+from sparseigen.solvers.starts import _energies
+from tests.common.runs import run_from
 
 REASON = "triton is not installed; `make test-torch` installs it"
 DTYPES = ["float32", "float64"]
@@ -146,14 +149,13 @@ def test_the_whole_loop(dtype: str, components: int, nonnegative: bool, monkeypa
     with_triton, without = pair(dtype, components)
     rule: dict[str, Any] = {"rtol": 1e-6, "atol": 0.0, "max_iterations": 7, "nonnegative": nonnegative}
     for cardinality, start in ((4, 2), (11, 7)) if dtype == "float32" else ((7, 7),):
-        begun = np.array([start]), np.ones(1)
         monkeypatch.setattr(torch_kernels, "usable", lambda tensor: True)
-        ours = with_triton.truncated_power_run(*begun, cardinality, **rule)
+        ours = run_from(with_triton, [start], cardinality, **rule)
         monkeypatch.setattr(torch_kernels, "usable", lambda tensor: False)
-        reference = without.truncated_power_run(*begun, cardinality, **rule)
-        np.testing.assert_array_equal(ours.indices, reference.indices)
+        reference = run_from(without, [start], cardinality, **rule)
+        np.testing.assert_array_equal(ours.vector.indices, reference.vector.indices)
         tolerance = 1e-4 if dtype == "float32" else 1e-10
-        np.testing.assert_allclose(ours.weights, reference.weights, atol=tolerance)
+        np.testing.assert_allclose(ours.vector.weights, reference.vector.weights, atol=tolerance)
         assert ours.history[-1] == pytest.approx(reference.history[-1], rel=tolerance)
         if dtype == "float64":
             assert ours.n_iterations == reference.n_iterations
@@ -164,20 +166,20 @@ def test_limits_inside_and_between_chunks(monkeypatch: pytest.MonkeyPatch) -> No
     for limit in (1, 4):
         rule: dict[str, Any] = {"rtol": -1.0, "atol": -1.0, "max_iterations": limit}
         monkeypatch.setattr(torch_kernels, "usable", lambda tensor: True)
-        ours = with_triton.truncated_power_run(np.array([3]), np.ones(1), 6, **rule)
+        ours = run_from(with_triton, [3], 6, **rule)
         monkeypatch.setattr(torch_kernels, "usable", lambda tensor: False)
-        reference = without.truncated_power_run(np.array([3]), np.ones(1), 6, **rule)
-        assert ours.ended == "iteration_limit"
+        reference = run_from(without, [3], 6, **rule)
+        assert ours.stop_reason == StopReason.ITERATION_LIMIT
         np.testing.assert_allclose(ours.history, reference.history, rtol=1e-12)
-        np.testing.assert_allclose(ours.weights, reference.weights, atol=1e-10)
+        np.testing.assert_allclose(ours.vector.weights, reference.vector.weights, atol=1e-10)
 
 
 def test_bound_and_energies(monkeypatch: pytest.MonkeyPatch) -> None:
     with_triton, without = pair("float32", 1)
     assert isinstance(with_triton, TorchData)
     columns = np.array([3, 0, 59])
-    ours = with_triton.scaled_gershgorin(7, np.ones(60), 1), *with_triton.column_energies(columns, 7)
+    ours = with_triton.scaled_gershgorin(7, np.ones(60), 1), *_energies(with_triton, columns, 7)
     monkeypatch.setattr(torch_kernels, "usable", lambda tensor: False)
-    reference = without.scaled_gershgorin(7, np.ones(60), 1), *without.column_energies(columns, 7)
+    reference = without.scaled_gershgorin(7, np.ones(60), 1), *_energies(without, columns, 7)
     for a, b in zip(ours, reference, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)

@@ -1,0 +1,103 @@
+"""Leading eigenpairs of symmetric matrices: small ones by LAPACK or a warm start, large ones by ARPACK.
+
+Paths and greedy searches solve long rows of k x k problems on supports that differ by a variable or two: the last
+eigenvector then starts a short Lanczos process instead of a full decomposition.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Weights = NDArray[np.float64]
+
+
+def run_arpack(
+    product: Any, count: int, start: Weights, *, which: str = "LA", **options: Any
+) -> tuple[Weights, Weights]:
+    """Eigenvalues at one end, ascending, and their vectors; fewer than asked for where ARPACK does not converge.
+
+    ``product`` is a matrix, or a function that multiplies a vector of the start's length.
+    """
+    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+
+    if callable(product):
+        product = LinearOperator((len(start), len(start)), matvec=product, dtype=float)
+    try:
+        found = eigsh(product, k=count, which=which, v0=start, **options)
+    except ArpackNoConvergence as error:
+        return error.eigenvalues, error.eigenvectors
+    return found if isinstance(found, tuple) else (found, np.empty((len(start), 0)))
+
+
+def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[Weights, float]:
+    """The leading eigenvector and eigenvalue of a small symmetric matrix."""
+    size = len(matrix)
+    if size <= 96:
+        values, vectors = np.linalg.eigh(matrix)
+        return vectors[:, -1], float(values[-1])
+    from scipy.linalg import eigh
+
+    values, vectors = eigh(matrix, subset_by_index=[size - 1, size - 1], check_finite=False)
+    return vectors[:, 0], float(values[0])
+
+
+SMALLEST_WARM = 24
+"""Below this size LAPACK is as fast."""
+STEPS, CHECKED = 24, frozenset({5, 7, 9, 12, 15, 18, 21})
+"""Products before the process restarts from its best vector, and after which of them the residual is looked at."""
+PERTURBATION = 1e-5
+"""Length of what is mixed into the start: far above SMALL_RESIDUAL, so that what it holds is noticed."""
+RESTARTS = 8
+"""Restarts before LAPACK takes over."""
+SMALL_RESIDUAL = 1e-7
+"""Relative to the value. The value's own error is the residual squared over the gap: rounding level."""
+
+
+def warm_eigenpair(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float]:
+    """The leading eigenpair of a small symmetric matrix, from a vector already close to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparseigen.kernels.eigen import warm_eigenpair
+    >>> matrix = np.diag(np.arange(50.0))
+    >>> round(warm_eigenpair(matrix, np.ones(50))[1], 9)
+    49.0
+    """
+    length = float(np.linalg.norm(start))
+    if len(matrix) < SMALLEST_WARM or not length > 0.0:
+        return leading_eigenpair(np.ascontiguousarray(matrix))
+    # A start inside another eigenspace would never leave it: a little of everything is mixed in.
+    vector = start / length + PERTURBATION * len(start) ** -0.5 * np.cos(np.arange(len(start)))
+    vector /= np.linalg.norm(vector)
+    for _ in range(RESTARTS):
+        vector, value, residual = _lanczos(matrix, vector)
+        if residual <= SMALL_RESIDUAL * abs(value):
+            return vector, value
+    return leading_eigenpair(np.ascontiguousarray(matrix))
+
+
+def _lanczos(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float, float]:
+    """The best vector of a Krylov space, its value and the length of its residual; ends early when that is small."""
+    from scipy.linalg.lapack import dstev  # eigenpairs of a tridiagonal matrix, without a wrapper's checks
+
+    basis = np.empty((STEPS + 1, len(start)))
+    diagonal, beside = np.empty(STEPS), np.empty(STEPS)
+    basis[0] = start
+    for j in range(STEPS):
+        image = matrix @ basis[j]
+        shares = basis[: j + 1] @ image
+        image -= shares @ basis[: j + 1]
+        diagonal[j], beside[j] = shares[j], np.sqrt(image @ image)
+        exhausted = j == STEPS - 1 or beside[j] <= 1e-14 * abs(diagonal[0])
+        if exhausted or j + 1 in CHECKED:
+            values, vectors, _ = dstev(diagonal[: j + 1], beside[: max(j, 1)])
+            residual = float(beside[j] * abs(vectors[-1, -1]))
+            if exhausted or residual <= SMALL_RESIDUAL * abs(values[-1]):
+                break
+        basis[j + 1] = image / beside[j]
+    vector: Weights = vectors[:, -1] @ basis[: j + 1]
+    return vector / np.sqrt(vector @ vector), float(values[-1]), residual

@@ -1,0 +1,39 @@
+"""Leading eigenpairs of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sparseigen.kernels.eigen import leading_eigenpair, warm_eigenpair
+
+
+def test_warm_eigenpair_equals_lapack(rng) -> None:
+    matrix = rng.standard_normal((80, 80))
+    matrix = matrix + matrix.T
+    values, vectors = np.linalg.eigh(matrix)
+    for start in (vectors[:, -1] + 0.1 * rng.standard_normal(80), rng.standard_normal(80), vectors[:, 0]):
+        vector, value = warm_eigenpair(matrix, start)
+        assert value == pytest.approx(values[-1], rel=1e-12)
+        assert abs(vector @ vectors[:, -1]) == pytest.approx(1.0, abs=1e-10)
+
+
+def test_warm_eigenpair_leaves_an_uncoupled_block(rng) -> None:
+    matrix = np.diag(np.r_[np.linspace(1.0, 2.0, 39), 3.0])
+    start = np.r_[np.zeros(38), 1.0, 0.0]
+    assert warm_eigenpair(matrix, start)[1] == pytest.approx(3.0, rel=1e-12)
+
+
+def test_warm_eigenpair_without_a_start_is_lapacks(rng) -> None:
+    matrix = rng.standard_normal((40, 40))
+    matrix = matrix + matrix.T
+    assert warm_eigenpair(matrix, np.zeros(40))[1] == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-13)
+
+
+@pytest.mark.parametrize("size", [1, 5, 120])
+def test_leading_eigenpair(size: int, rng: np.random.Generator) -> None:
+    matrix = rng.standard_normal((size, size))
+    matrix = matrix + matrix.T
+    vector, value = leading_eigenpair(matrix)
+    assert value == pytest.approx(np.linalg.eigvalsh(matrix)[-1])
+    np.testing.assert_allclose(matrix @ vector, value * vector, atol=1e-9)

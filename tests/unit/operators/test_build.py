@@ -1,0 +1,89 @@
+"""From a caller's object to an operator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from fuzzing.carriers import Foreign
+from sparseigen import covariance, sparse_eigenvector
+from sparseigen.operators import as_operator
+
+
+@pytest.mark.parametrize("options", [{}, {"scale": True}, {"center": False}, {"ddof": 0}, {"scale": True, "ddof": 0}])
+@pytest.mark.parametrize("form", ["array", "fortran", "csr", "csc", "memmap", "pandas", "polars", "int"])
+def test_covariance_equals_numpy(form: str, options: dict[str, bool], tmp_path: Path, rng: np.random.Generator) -> None:
+    data = rng.integers(-4, 9, (20, 7)).astype(float) + np.arange(7)
+    data[rng.random((20, 7)) < 0.3] = 0.0
+    forms = {
+        "array": lambda: data,
+        "fortran": lambda: np.asfortranarray(data),
+        "csr": lambda: sp.csr_matrix(data),
+        "csc": lambda: sp.csc_array(data),
+        "memmap": lambda: _memmap(tmp_path, data),
+        "pandas": lambda: pd.DataFrame(data, columns=list("abcdefg")),
+        "polars": lambda: pl.DataFrame({c: data[:, i] for i, c in enumerate("abcdefg")}),
+        "int": lambda: data.astype(np.int32),
+    }
+    centred = data - data.mean(axis=0) if options.get("center", True) else data
+    expected = centred.T @ centred / (20 - options.get("ddof", 1))
+    if options.get("scale"):
+        deviations = np.sqrt(np.diag(expected))
+        expected = expected / np.outer(deviations, deviations)
+    operator = covariance(forms[form](), **options)  # type: ignore[arg-type]
+    np.testing.assert_allclose(operator.to_dense(), expected, atol=1e-11)
+    np.testing.assert_allclose(operator.columns(np.arange(7)), expected, atol=1e-11)
+    np.testing.assert_allclose(
+        operator.block_apply(np.arange(7.0)[:, None])[:, 0], expected @ np.arange(7.0), atol=1e-10
+    )
+    np.testing.assert_allclose(operator.diagonal(), np.diag(expected), atol=1e-11)
+
+
+def _memmap(folder: Path, data: np.ndarray) -> np.memmap:
+    mapped = np.memmap(folder / "x.bin", dtype=data.dtype, mode="w+", shape=data.shape)
+    mapped[:] = data
+    return mapped
+
+
+def test_names_travel_to_the_result(rng: np.random.Generator) -> None:
+    data = rng.standard_normal((20, 4)) * [1, 5, 1, 5]
+    for frame in (
+        pd.DataFrame(data, columns=["age", "height", "shoe", "weight"]),
+        pl.DataFrame({name: data[:, i] for i, name in enumerate(["age", "height", "shoe", "weight"])}),
+    ):
+        result = sparse_eigenvector(covariance(frame), 2)
+        assert set(result.loadings) == {"height", "weight"}
+        assert result.to_dict()["names"] == ["height", "weight"]
+        assert "height" in result._repr_html_()
+
+
+def test_pandas_sparse_and_nullable_frames() -> None:
+    dense = pd.DataFrame({"a": [1.0, 0.0, 2.0], "b": [0.0, 0.0, 3.0]})
+    as_sparse = dense.astype(pd.SparseDtype("float64", 0.0))
+    nullable = dense.astype("Float64")
+    for frame in (as_sparse, nullable):
+        np.testing.assert_allclose(covariance(frame).to_dense(), np.cov(dense.to_numpy().T), atol=1e-14)
+
+
+class WithBlocks(Foreign):
+    """One that multiplies blocks by itself."""
+
+    blocks = 0
+
+    def block_apply(self, block):
+        self.blocks += 1
+        return self.matrix @ block
+
+
+def test_a_foreign_objects_own_block_product_is_used(rng):
+    matrix = rng.standard_normal((6, 6))
+    matrix = matrix + matrix.T
+    block = rng.standard_normal((6, 3))
+    for given in (Foreign(matrix), WithBlocks(matrix)):
+        np.testing.assert_allclose(as_operator(given).block_apply(block), matrix @ block)
+    assert given.blocks == 1

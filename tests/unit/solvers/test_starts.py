@@ -1,0 +1,38 @@
+"""Where the truncated power method starts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen import sparse_eigenvector
+from sparseigen.errors import StartError
+from tests.unit.solvers.test_truncated_power import covariance_matrix
+
+
+def test_default_starts_include_the_papers_where_some_variances_are_zero(data) -> None:
+    matrix = np.zeros((16, 16))
+    matrix[:15, :15] = np.cov(data.T)
+    tried = se.sparse_eigenvector(matrix, 4, certify=False).settings["starts_tried"]
+    assert {"max-variance", "top-k-variance", "warm"} <= set(tried)
+
+
+def test_callers_vector_as_start(rng: np.random.Generator) -> None:
+    matrix = covariance_matrix(rng)
+    vector = rng.standard_normal(40)
+    result = sparse_eigenvector(matrix, 5, start=vector * 1e200, polish=None)
+    assert result.settings["start"] == "vector"
+    assert result.history[0] == pytest.approx(vector @ matrix @ vector / (vector @ vector))
+
+
+def test_zero_column_start() -> None:
+    matrix = np.zeros((4, 4))
+    matrix[2, 3] = matrix[3, 2] = 1.0
+    assert sparse_eigenvector(matrix, 2).value == pytest.approx(1.0)
+    assert sparse_eigenvector(matrix, 2, start="max-variance").value == pytest.approx(1.0)
+    low = np.diag([-1.0, 0.0, 0.0])
+    low[0, 0] = -1.0
+    with pytest.raises(StartError, match="zero columns"):
+        sparse_eigenvector(low, 1, start="max-variance")
+    assert sparse_eigenvector(low, 1).value == pytest.approx(0.0, abs=1e-12)

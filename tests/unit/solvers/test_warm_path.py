@@ -1,0 +1,34 @@
+"""Paths of cardinalities."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen.operators import as_operator
+from sparseigen.operators.contract import SparseVector
+from sparseigen.solvers.warm_path import _Climber
+
+
+def test_path_takes_answers_from_larger_and_smaller_cardinalities(rng) -> None:
+    """A poor point between good neighbours is replaced, whichever side they are on."""
+    matrix = 0.1 * np.eye(8)
+    matrix[2:6, 2:6] += 1.0
+    for good, poor, sweep in ((4, 3, "_sweep_down"), (3, 4, "_sweep_up")):
+        climber = _Climber(as_operator(matrix), [3, 4])
+        climber.climb(good, np.arange(2, 2 + good), np.ones(good))
+        climber.best[poor] = (SparseVector(np.array([0, 1, 7, 6][:poor]), np.full(poor, poor**-0.5)), 0.1)
+        assert getattr(climber, sweep)(1)
+        assert climber.best[poor][1] == pytest.approx(poor + 0.1)
+        assert not getattr(climber, sweep)(1)
+
+
+def test_paths_of_supports_too_large_for_dense_problems(data, monkeypatch) -> None:
+    """Large k x k problems are solved from products; the answers are those of the dense route."""
+    matrix = np.cov(data.T)
+    dense = se.cardinality_path(matrix, [2, 6, 8], certify=False)
+    for module in ("eigenpairs", "warm_path"):
+        monkeypatch.setattr(f"sparseigen.solvers.{module}.LARGEST_DENSE_PROBLEM", 4)
+    products = se.cardinality_path(matrix, [2, 6, 8], certify=False)
+    np.testing.assert_allclose(products.values, dense.values, rtol=1e-9)
