@@ -108,7 +108,7 @@ def _from_networkx(graph: Any, weight: str | None) -> Graph:
         unused = _check_named(weight, _numeric_attributes(edges) if weight is not None else [])
         weights = np.ones(len(edges), dtype=np.int64)
     else:
-        weights = _edge_weights([(u, v, attributes.get(weight, 1)) for u, v, attributes in edges], weight)
+        weights = _read_weights([(u, v, attributes.get(weight, 1)) for u, v, attributes in edges], weight)
     checked = _from_ends(ends, weights, len(labels), labels, directed)
     if graph.is_multigraph():
         checked.notes["duplicate_edges"] = "parallel edges summed"
@@ -144,12 +144,12 @@ def _note_unused(graph: Graph, unused: list[str]) -> Graph:
     return graph
 
 
-def _edge_weights(edges: list[tuple[Any, Any, Any]], name: str) -> NDArray[Any]:
+def _read_weights(edges: list[tuple[Any, Any, Any]], name: str) -> NDArray[Any]:
     """The weights of the edges (u, v, weight), every one of them a number that is kept as it is."""
     weights = [weight for _, _, weight in edges]
     kinds = set(map(type, weights))
     if not kinds <= {int, float}:
-        weights = [_edge_weight(*edge, name) for edge in edges]
+        weights = [_read_weight(*edge, name) for edge in edges]
         kinds = set(map(type, weights))
     if kinds != {int}:
         weights = [_as_float(*edge[:2], weight) for edge, weight in zip(edges, weights, strict=True)]
@@ -161,7 +161,7 @@ def _edge_weights(edges: list[tuple[Any, Any, Any]], name: str) -> NDArray[Any]:
     return np.array(weights, dtype=np.int64)
 
 
-def _edge_weight(u: Any, v: Any, weight: Any, name: str) -> Any:
+def _read_weight(u: Any, v: Any, weight: Any, name: str) -> Any:
     if weight is None:
         return float("nan")  # refused with the other gaps
     if isinstance(weight, np.bool_):
@@ -191,8 +191,8 @@ def _as_float(u: Any, v: Any, weight: Any) -> float:
 def _from_ends(ends: NDArray[Any], weights: NDArray[Any], size: int, labels: list[Any] | None, directed: bool) -> Graph:
     """A graph from the numbers of the ends; an undirected edge that is no loop has two entries."""
     if not directed:
-        no_loop = ends[:, 0] != ends[:, 1]
-        ends, weights = np.vstack([ends, ends[no_loop][:, ::-1]]), np.concatenate([weights, weights[no_loop]])
+        plain = ends[:, 0] != ends[:, 1]
+        ends, weights = np.vstack([ends, ends[plain][:, ::-1]]), np.concatenate([weights, weights[plain]])
     matrix = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(size, size))
     check_coo(matrix, labels)
     return graph_from_matrix(matrix, labels=labels, directed=directed)
@@ -230,7 +230,7 @@ def _from_frame(frame: Any, weight: str | None) -> Graph:
     if weight is not None and (len(wanted) == 2 or weight not in (WEIGHT, wanted[2])):
         rest = [name for name in names if name not in wanted[:2]]
         unused = _check_named(weight, [name for name in rest if _is_numeric(frame[frame.columns[names.index(name)]])])
-    graph = graph_from_edges(*(_column(frame, names.index(name), name) for name in wanted))
+    graph = graph_from_edges(*(_read_column(frame, names.index(name), name) for name in wanted))
     return _note_unused(graph, unused)
 
 
@@ -238,7 +238,7 @@ def _is_numeric(column: Any) -> bool:
     return str(getattr(column, "dtype", "")).lower().startswith(("int", "uint", "float"))
 
 
-def _column(frame: Any, place: int, name: str) -> NDArray[Any]:
+def _read_column(frame: Any, place: int, name: str) -> NDArray[Any]:
     column = frame[frame.columns[place]]
     if str(column.dtype) in ("Int128", "UInt128"):
         message = f"the column {name!r} holds integers of 128 bits; number the vertices first."
