@@ -10,43 +10,25 @@ GROUPS = {
         "sparse_eigenvector",
         "sparse_components",
         "cardinality_path",
-        "refine_components",
         "explained_variance",
-        "selection_stability",
     ],
-    "Estimators": ["SparsePCA", "CardinalitySearchCV"],
+    "Estimators": ["SparsePCA"],
     "Proofs": ["upper_bound", "verify", "solve_exact", "restricted_norm", "recovery_check"],
     "Dense subgraphs": ["densest_k_subgraph", "density_curve", "disjoint_dense_subgraphs", "read_graph"],
-    "Answers": [
-        "SparseEigResult",
-        "SparsePath",
-        "Certificate",
-        "StopReason",
-        "SelectionStability",
-        "DenseSubgraphResult",
-        "DensityCurve",
-    ],
     "Operators": ["Operator"],
-    "Around it": ["show_config", "progress_bar"],
+    "Around it": ["show_config"],
 }
 """Heading -> names of the package under it."""
 
-HOMES = {
-    "CardinalitySearchCV": "estimators",
-    "Certificate": "results",
-    "DenseSubgraphResult": "results",
-    "DensityCurve": "results",
-    "SelectionStability": "components",
-    "SparseEigResult": "results",
-    "SparsePath": "results",
-    "StopReason": "results",
-    "progress_bar": "report",
-    "refine_components": "components",
-    "selection_stability": "components",
+MODULES = {
+    "results": "Results",
+    "components": "Sets of components",
+    "estimators": "Estimators",
+    "operators": "Operators",
+    "datasets": "Data sets",
+    "report": "Report pages",
+    "errors": "Errors and warnings",
 }
-"""Names used less often -> the module that offers them where the package itself does not."""
-
-MODULES = {"datasets": "Data sets", "report": "Report pages", "errors": "Errors and warnings"}
 """Public modules, each with a page of its own, and its heading."""
 
 
@@ -59,19 +41,13 @@ def public_members(module: ModuleType) -> list[str]:
     return [name for name, value in classes if value.__module__ == module.__name__]
 
 
-def public_name(package: ModuleType, name: str) -> str:
-    """What a program writes after the package's name."""
-    return name if name in package.__all__ else f"{HOMES[name]}.{name}"
-
-
 def index_page(package: ModuleType) -> str:
     """The first page: every public name, in groups."""
     parts = [_heading("API reference", "="), "Everything a program may rely on. Every example runs in the tests."]
     for title, names in GROUPS.items():
-        full = [public_name(package, name) for name in names]
-        parts += [_heading(title, "-"), ".. currentmodule:: sparseigen", _summary(full)]
-    present = [name for name in MODULES if name in package.__all__]
-    parts += [_heading("Modules", "-"), ".. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   {n}\n" for n in present)]
+        present = [name for name in names if name in package.__all__]
+        parts += [_heading(title, "-"), ".. currentmodule:: sparseigen", _summary(present)]
+    parts += [_heading("Modules", "-"), ".. toctree::\n   :maxdepth: 1\n\n" + "".join(f"   {n}\n" for n in MODULES)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -93,7 +69,7 @@ def write_api_pages(folder: Path, package: ModuleType) -> None:
     """Write all pages, leaving files that are already right alone so that unchanged pages are not rebuilt."""
     folder.mkdir(exist_ok=True)
     pages = {"index": index_page(package)}
-    pages |= {name: module_page(package, name) for name in MODULES if name in package.__all__}
+    pages |= {name: module_page(package, name) for name in MODULES}
     for name, text in pages.items():
         path = folder / f"{name}.rst"
         if not path.is_file() or path.read_text() != text:

@@ -39,7 +39,7 @@ def colon_report() -> Report:
         data=data,
         scores=(data - data.mean(axis=0)) @ vectors.T,
         labels=tissue,
-        stability=se.selection_stability(data, VARIABLES, n_components=COMPONENTS, n_resamples=50),
+        stability=se.components.selection_stability(data, VARIABLES, n_components=COMPONENTS, n_resamples=50),
         title="Colon tissue: 62 samples, 500 genes",
         settings={"file": "colon_62x2000.csv.gz, the 500 genes of largest variance"},
     )

@@ -18,10 +18,10 @@ THEIR_TOLERANCE = 1e-4
 TIGHT_SECONDS = 1.0
 
 
-def path_answers(matrix: np.ndarray) -> list[se.SparseEigResult]:
+def path_answers(matrix: np.ndarray) -> list[se.results.SparseEigResult]:
     """The best answer for every k over a descending and an ascending sweep of warm starts, then polished."""
     size = len(matrix)
-    best: dict[int, se.SparseEigResult] = {}
+    best: dict[int, se.results.SparseEigResult] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for polish, order in (

@@ -78,7 +78,7 @@ def network_bytes(operator: ClusterData) -> int:
     return len(operator._shards) * (len(request) + answer)
 
 
-def fit(operator: object, **options: object) -> tuple[float, se.SparseEigResult]:
+def fit(operator: object, **options: object) -> tuple[float, se.results.SparseEigResult]:
     began = time.perf_counter()
     result = se.sparse_eigenvector(operator, CARDINALITY, **(options or ALGORITHM_1))
     return time.perf_counter() - began, result

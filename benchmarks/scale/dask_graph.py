@@ -39,7 +39,7 @@ def make_edges(folder: Path, n_vertices: int, n_arcs: int) -> None:
         parquet.write_table(table, folder / f"part-{number:02d}.parquet")
 
 
-def in_memory(folder: Path) -> se.DensityCurve:
+def in_memory(folder: Path) -> se.results.DensityCurve:
     import pyarrow.parquet as parquet
 
     return se.density_curve(parquet.read_table(folder), SIZES)

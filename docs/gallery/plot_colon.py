@@ -72,7 +72,7 @@ axis.legend()
 # each of the 20. Where few genes are stable, the list should not be read as a finding:
 
 for name, data in scales.items():
-    stability = se.selection_stability(data, 20, n_resamples=20)
+    stability = se.components.selection_stability(data, 20, n_resamples=20)
     frequency = stability.frequencies[0][stability.chosen[0]]
     often = int((frequency >= 0.8).sum())
     print(f"{name}: {often} of 20 genes in at least 80 % of the halves, the least stable in {frequency.min():.0%}")

@@ -8,7 +8,7 @@ import platform
 import sys
 from importlib import metadata
 from types import ModuleType
-from typing import Any, TextIO
+from typing import TextIO
 
 import numpy as np
 import scipy
@@ -56,17 +56,6 @@ def require(package: str, *, purpose: str) -> ModuleType:
 def is_installed(package: str) -> bool:
     """Whether a package could be imported, without importing it."""
     return importlib.util.find_spec(package) is not None
-
-
-def load_optional(package: str, *, extra: str, purpose: str) -> Any:
-    """Import a package, or raise an error that says how to install it."""
-    try:
-        return importlib.import_module(package)
-    except ImportError as error:
-        message = (
-            f"{purpose} needs {package}, which is not installed. Install it with: pip install 'sparseigen[{extra}]'"
-        )
-        raise MissingDependencyError(message) from error
 
 
 def config() -> dict[str, str]:

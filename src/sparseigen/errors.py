@@ -81,6 +81,10 @@ class OptionError(InputError):
     """An option has a value that is not allowed."""
 
 
+class UnknownOptionError(OptionError, TypeError):
+    """An option was named that the function does not have."""
+
+
 class NegativeWeightError(InputError):
     """An edge has a negative weight; densest subgraphs are defined for weights >= 0."""
 

@@ -32,7 +32,7 @@ def pitprops():
 def page_file(pitprops, tmp_path_factory) -> Path:
     names, results, path = pitprops
     rng = np.random.default_rng(0)
-    stability = se.SelectionStability(
+    stability = se.components.SelectionStability(
         np.clip(rng.random((3, 13)), 0.1, 1.0), np.array([r.vector != 0 for r in results]), 20, tuple(names)
     )
     report = component_report(

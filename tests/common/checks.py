@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparseigen import Operator, SparseEigResult
+from sparseigen import Operator
+from sparseigen.results import SparseEigResult
 
 
 def check_result(result: SparseEigResult, operator: Operator, *, rtol: float = 1e-9) -> None:

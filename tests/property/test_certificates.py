@@ -105,7 +105,7 @@ def test_exact_agrees_with_brute_force(kind):
         for cardinality in range(1, size + 1):
             optimum = brute_force(matrix / scale, cardinality) * scale
             result = solve_exact(matrix, cardinality)
-            assert result.stop_reason is StopReason.OPTIMAL
+            assert result.stop_reason is StopReason.BRACKET_CLOSED
             assert result.certificate.optimal
             error = 2e-15 * size * scale
             assert result.certificate.lower_bound <= optimum + error

@@ -24,7 +24,7 @@ def test_pitprops_is_proven_at_every_cardinality(cardinality):
     matrix = load_pitprops().matrix
     result = se.solve_exact(matrix, cardinality)
     assert result.certificate.optimal
-    assert result.stop_reason is se.StopReason.OPTIMAL
+    assert result.stop_reason is se.results.StopReason.BRACKET_CLOSED
     assert result.value == pytest.approx(brute_force(matrix, cardinality), rel=1e-9)
 
 

@@ -63,7 +63,7 @@ def test_spca_of_zou_hastie_and_tibshirani(matrix) -> None:
 
 
 def test_joint_refinement_beats_the_best_published_set(matrix) -> None:
-    refined = se.refine_components(matrix, vectors_of(matrix, FIRST))
+    refined = se.components.refine_components(matrix, vectors_of(matrix, FIRST))
     assert np.count_nonzero(refined, axis=1).tolist() == FIRST
     assert share(matrix, refined, "adjusted") >= 0.8010
 

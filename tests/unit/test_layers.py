@@ -35,16 +35,8 @@ LAYERS = [
 HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names.split()}
 
 PUBLIC_NAMES = {
-    "CardinalitySearchCV",
-    "Certificate",
-    "DenseSubgraphResult",
-    "DensityCurve",
     "Operator",
-    "SelectionStability",
-    "SparseEigResult",
     "SparsePCA",
-    "SparsePath",
-    "StopReason",
     "cardinality_path",
     "covariance",
     "datasets",
@@ -53,13 +45,10 @@ PUBLIC_NAMES = {
     "disjoint_dense_subgraphs",
     "errors",
     "explained_variance",
-    "progress_bar",
     "read_graph",
     "recovery_check",
-    "refine_components",
     "report",
     "restricted_norm",
-    "selection_stability",
     "show_config",
     "solve_exact",
     "sparse_components",
@@ -67,6 +56,29 @@ PUBLIC_NAMES = {
     "upper_bound",
     "verify",
 }
+
+IN_SUBMODULES = {
+    "components": {
+        "SelectionStability",
+        "choose_cardinalities",
+        "explained_variance",
+        "refine_components",
+        "selection_stability",
+        "sparse_components",
+    },
+    "estimators": {"CardinalitySearchCV", "SparsePCA"},
+    "operators": {"Operator", "as_operator", "covariance", "from_linear_operator"},
+    "results": {
+        "Certificate",
+        "DenseSubgraphResult",
+        "DensityCurve",
+        "SparseEigResult",
+        "SparsePath",
+        "StopReason",
+        "Verification",
+    },
+}
+"""Submodules that load on first use, and the names they promise."""
 
 
 def _part(path: Path) -> str:
@@ -114,9 +126,41 @@ def test_every_public_name_loads_and_is_documented(name: str) -> None:
     assert value.__doc__
 
 
+@pytest.mark.parametrize("module", sorted(IN_SUBMODULES))
+def test_submodules_load_on_first_use_with_the_names_promised(module: str) -> None:
+    code = f"import sparseigen; print(sorted(sparseigen.{module}.__all__))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == repr(sorted(IN_SUBMODULES[module]))
+    assert all(getattr(getattr(sparseigen, module), name).__doc__ for name in IN_SUBMODULES[module])
+
+
 def test_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'densest'"):
+    with pytest.raises(AttributeError, match=r"no attribute 'densest'$"):
         sparseigen.densest  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'none'$"):
+        sparseigen.estimators.none  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "home"),
+    [
+        ("CardinalitySearchCV", "estimators"),
+        ("Certificate", "results"),
+        ("DenseSubgraphResult", "results"),
+        ("DensityCurve", "results"),
+        ("SelectionStability", "components"),
+        ("SparseEigResult", "results"),
+        ("SparsePath", "results"),
+        ("StopReason", "results"),
+        ("progress_bar", "report"),
+        ("refine_components", "components"),
+        ("selection_stability", "components"),
+    ],
+)
+def test_a_name_that_lives_in_a_submodule_says_so(name: str, home: str) -> None:
+    assert getattr(getattr(sparseigen, home), name).__doc__
+    with pytest.raises(AttributeError, match=f"it lives in sparseigen.{home}: from sparseigen.{home} import {name}$"):
+        getattr(sparseigen, name)
 
 
 def test_import_is_light() -> None:

@@ -70,7 +70,7 @@ def of_total_variance(ridge: float, **options: Any) -> Any:
 
 def refined(matrix: Any, cardinalities: list[int], parameter: None = None) -> Vectors:
     """Our default components, changed together until the variance they explain jointly stops growing."""
-    return se.refine_components(matrix, components("tpower")(matrix, cardinalities))
+    return se.components.refine_components(matrix, components("tpower")(matrix, cardinalities))
 
 
 def _gpower(penalty: str, deflation: str) -> Any:

@@ -116,4 +116,4 @@ def warn_of_rounding(operator: Operator, cardinality: int, certificate: Certific
         f"together, and the value is {max(abs(certificate.lower_bound), abs(certificate.upper_bound)):.3g}. No bound "
         f"can close it. {remedy}"
     )
-    warnings.warn(message, PrecisionWarning, stacklevel=3)
+    warnings.warn(message, PrecisionWarning, stacklevel=4)

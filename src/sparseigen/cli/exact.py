@@ -97,7 +97,7 @@ def _positions(loaded: Loaded, support: str) -> list[int]:
 
 
 def _bracket(loaded: Loaded, cardinality: int, chosen: list[int] | None, effort: str) -> Any:
-    from sparseigen.solve.eigenvector import upper_bound
+    from sparseigen.solve import upper_bound
 
     if chosen is None:
         return upper_bound(loaded.operator, cardinality, effort=effort)

@@ -41,7 +41,7 @@ def refine_components(A: Any, vectors: ArrayLike, *, max_rounds: int = 20) -> Ma
     A : symmetric matrix or operator
         The covariance.
     vectors : array of shape (n_components, n_features)
-        Unit vectors, one a row.
+        Unit vectors, one per row.
     max_rounds : int
         Each round tries changes of every component's support.
 
@@ -58,7 +58,7 @@ def refine_components(A: Any, vectors: ArrayLike, *, max_rounds: int = 20) -> Ma
     >>> matrix = se.datasets.load_pitprops().matrix
     >>> found = se.sparse_components(matrix, [7, 2, 3, 1, 1, 1], certify=False)
     >>> V = np.array([result.vector for result in found])
-    >>> W = se.refine_components(matrix, V)
+    >>> W = se.components.refine_components(matrix, V)
     >>> before, after = (se.explained_variance(matrix, vectors).sum() for vectors in (V, W))
     >>> bool(after > before)
     True
@@ -73,14 +73,14 @@ def refine_components(A: Any, vectors: ArrayLike, *, max_rounds: int = 20) -> Ma
     for _ in range(check_count(max_rounds, "max_rounds")):
         before = value
         for i in range(columns.shape[1]):
-            refined, value = _improved_support(operator, refined, value, i)
+            refined, value = _improve_support(operator, refined, value, i)
         if value <= before * (1.0 + LEAST_GAIN):
             break
-    return _signed(refined).T
+    return _fix_signs(refined).T
 
 
 def adjusted_variance(matrix: Matrix, columns: Matrix) -> tuple[float, Matrix]:
-    """The objective f and its gradient, one column a component, on a small dense matrix.
+    """The objective f and its gradient, one column per component, on a small dense matrix.
 
     A component that those before it determine adds nothing and has no gradient.
     """
@@ -137,7 +137,7 @@ def best_weights(operator: Operator, columns: Matrix, *, max_iterations: int = 1
     return refined, value
 
 
-def _improved_support(operator: Operator, columns: Matrix, value: float, i: int) -> tuple[Matrix, float]:
+def _improve_support(operator: Operator, columns: Matrix, value: float, i: int) -> tuple[Matrix, float]:
     """The first change of component i's support that raises f, or everything as it was."""
     for candidate in _moves(operator, columns, i):
         changed = columns.copy()
@@ -173,7 +173,7 @@ def _moves(operator: Operator, columns: Matrix, i: int) -> Iterator[NDArray[np.f
             yield swapped / np.linalg.norm(swapped)
 
 
-def _signed(columns: Matrix) -> Matrix:
+def _fix_signs(columns: Matrix) -> Matrix:
     """Every component with its loading of largest magnitude positive."""
     leading = np.take_along_axis(columns, np.abs(columns).argmax(axis=0)[None, :], axis=0)
     return np.where(leading < 0.0, -columns, columns)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from sparseigen.checks.arguments import Sparsity, check_cardinality, check_choice, check_many, check_sparsity
-from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, ZeroMatrixError
+from sparseigen.checks.arguments import (
+    Sparsity,
+    check_cardinality,
+    check_choice,
+    check_flag,
+    check_many,
+    check_sparsity,
+)
+from sparseigen.errors import CardinalityError, OptionError, ZeroMatrixError, one_of
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.results import SparseEigResult
 from sparseigen.results.path import check_share
-from sparseigen.solve.eigenvector import sparse_eigenvector, sparse_eigenvector_block
+from sparseigen.solve.eigenvector import Request, sparse_eigenvector
 from sparseigen.solve.path import cardinality_path
+from sparseigen.solvers import SOLVERS
+from sparseigen.solvers.interface import KeepWhenInterrupted
 
 GRID_POINTS = 24
 """Cardinalities tried when one is to be chosen; spread evenly on a logarithmic scale."""
@@ -23,7 +33,7 @@ GRID_POINTS = 24
 def choose_cardinalities(
     operator: Operator, cardinality: Any, count: int, *, deflation: str = "projection", share: float = 0.9
 ) -> list[int]:
-    """One cardinality a component, from an int, a fraction, a list or "auto".
+    """One cardinality per component, from an int, a fraction, a list or "auto".
 
     Examples
     --------
@@ -37,10 +47,10 @@ def choose_cardinalities(
     wanted: Sparsity = check_sparsity(cardinality, operator.size, count)
     if wanted.cardinalities is not None:
         return wanted.cardinalities
-    return _automatic(operator, count, deflation, share)
+    return _choose_each(operator, count, deflation, share)
 
 
-def _automatic(operator: Operator, count: int, deflation: str, share: float) -> list[int]:
+def _choose_each(operator: Operator, count: int, deflation: str, share: float) -> list[int]:
     """For each component the smallest k on a grid that explains ``share`` of its dense optimum, deflating by it."""
     if deflation not in DEFLATIONS:
         message = f"cardinality='auto' chooses component by component; with deflation={deflation!r} give numbers."
@@ -66,7 +76,7 @@ def cardinality_grid(size: int, points: int = GRID_POINTS) -> list[int]:
 BLOCK = "block"
 """The name under `deflation` for all components at once."""
 
-PRODUCTS_A_COMPONENT = 600
+PRODUCTS_PER_COMPONENT = 600
 """What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
 
 EXHAUSTED = 1e-12
@@ -80,7 +90,7 @@ def sparse_components(
 
     Parameters
     ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
         A symmetric matrix. It is never copied: each deflation is a low-rank change of the products.
     cardinalities : sequence of int
         Number of non-zeros of each component.
@@ -112,26 +122,63 @@ def sparse_components(
     """
     operator = as_operator(A)
     check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")
-    given = check_many(cardinalities, "cardinalities", "[5, 5]")
-    wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(given)]
+    several = check_many(cardinalities, "cardinalities", "[5, 5]")
+    wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(several)]
     if not wanted:
         msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
         raise OptionError(msg, parameter="cardinalities")
     if deflation == BLOCK:
-        return sparse_eigenvector_block(operator, wanted, method=method, **options)
+        return find_block(operator, wanted, method=method, **options)
     deflate = DEFLATIONS[deflation]
     total = float(np.abs(operator.diagonal()).sum())
-    remaining: Operator = operator.prepared_for(PRODUCTS_A_COMPONENT * len(wanted))
+    remaining: Operator = operator.prepared_for(PRODUCTS_PER_COMPONENT * len(wanted))
     results: list[SparseEigResult] = []
-    for cardinality in wanted:
-        try:
+    with KeepWhenInterrupted(lambda inner: inner, completed=results):
+        for cardinality in wanted:
             if results:
                 remaining = deflate(remaining, results[-1].vector)
                 _check_not_exhausted(remaining, total, len(results))
             results.append(sparse_eigenvector(remaining, cardinality, method=method, **options))
-        except KeyboardInterrupt as stop:
-            raise SolveInterrupted(getattr(stop, "result", None), tuple(results)) from None
     return results
+
+
+def find_block(
+    operator: Operator,
+    cardinalities: list[int],
+    *,
+    method: str,
+    rtol: float = 1e-7,
+    atol: float = 0.0,
+    max_iterations: int = 1000,
+    certify: bool = False,
+    rng: Any = None,
+    method_options: Mapping[str, Any] | None = None,
+) -> list[SparseEigResult]:
+    """Several components at once, in the order of the cardinalities, by a method that can.
+
+    The set as a whole has no bound, so there are no certificates.
+    """
+    request = Request(
+        operator,
+        method=method,
+        rtol=rtol,
+        atol=atol,
+        max_iterations=max_iterations,
+        rng=rng,
+        method_options=method_options,
+    )
+    if request.spec.solve_block is None:
+        able = one_of(name for name, solver in SOLVERS.items() if solver.solve_block is not None)
+        message = f"method={method!r} finds one component at a time; deflation='block' needs one of: {able}."
+        raise OptionError(message, parameter="method")
+    if check_flag(certify, "certify"):
+        msg = "certify=True: a block of components found at once has no bound; use certify=False."
+        raise OptionError(msg)
+    searched, began = request.searched, time.perf_counter()
+    with KeepWhenInterrupted(lambda inner: None):
+        outcomes = request.spec.solve_block(searched, cardinalities, request.options)
+    seconds = time.perf_counter() - began
+    return [request.build_result(outcome, k, seconds) for k, outcome in zip(cardinalities, outcomes, strict=True)]
 
 
 def _check_not_exhausted(remaining: Operator, total: float, found: int) -> None:

@@ -44,7 +44,7 @@ class SelectionStability:
     >>> import sparseigen as se
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((60, 6)) + 3.0 * rng.standard_normal((60, 1)) * (np.arange(6) < 2)
-    >>> stability = se.selection_stability(X, 2, n_resamples=10)
+    >>> stability = se.components.selection_stability(X, 2, n_resamples=10)
     >>> stability.frequencies[0].tolist(), stability.stable(threshold=0.9)
     ([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], [0, 1])
     """
@@ -124,7 +124,7 @@ def selection_stability(
     >>> import sparseigen as se
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 8)) + 2.0 * rng.standard_normal((100, 1)) * (np.arange(8) < 3)
-    >>> sorted(se.selection_stability(X, 3, n_resamples=10).stable())
+    >>> sorted(se.components.selection_stability(X, 3, n_resamples=10).stable())
     [0, 1, 2]
     """
     checked = check_data(X)
@@ -146,7 +146,7 @@ def selection_stability(
     for _ in range(resamples):
         part = np.sort(generator.choice(n_samples, size=drawn, replace=False))
         found = _vectors(covariance(rows[part], scale=scale), cardinalities, options)
-        counts += _matched(whole, found) != 0.0
+        counts += _match_components(whole, found) != 0.0
     return SelectionStability(counts / resamples, whole != 0.0, resamples, checked.names)
 
 
@@ -154,7 +154,7 @@ def _vectors(operator: Any, cardinalities: list[int], options: dict[str, Any]) -
     return np.array([result.vector for result in sparse_components(operator, cardinalities, **options)])
 
 
-def _matched(reference: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
+def _match_components(reference: NDArray[np.float64], found: NDArray[np.float64]) -> NDArray[np.float64]:
     """The components found, in the order in which they fit the reference best."""
     from scipy.optimize import linear_sum_assignment
 

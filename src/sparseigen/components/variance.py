@@ -42,7 +42,7 @@ def explained_variance(A: Any, vectors: ArrayLike, *, definition: str = "adjuste
     A : symmetric matrix or operator
         The covariance.
     vectors : array of shape (n_components, n_features)
-        The components, one a row (as in ``components_``), in the order in which they are to be counted.
+        The components, one per row (as in ``components_``), in the order in which they are to be counted.
     definition : {"plain", "adjusted", "span"}
         See the table above. The sum over components divided by the trace of A is the explained share.
 
@@ -73,7 +73,7 @@ def explained_variance(A: Any, vectors: ArrayLike, *, definition: str = "adjuste
 
 
 def products(operator: Operator, columns: Matrix) -> Matrix:
-    """A V, one product with a sparse vector a column."""
+    """A V, one product with a sparse vector per column."""
     supports = [np.flatnonzero(column).astype(np.int64) for column in columns.T]
     filled = [j for j, support in enumerate(supports) if support.size]
     images = operator.together([partial(operator.apply_support, supports[j], columns[supports[j], j]) for j in filled])

@@ -87,7 +87,7 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self
         """
         names = getattr(X, "columns", None)
-        given = X
+        original = X
         X = validate_data(self, X, accept_sparse=("csr",), dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=2)
         check_no_gaps(X, names)
         check_choice(self.rule, RULES, "rule")
@@ -104,14 +104,14 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 self.cv_results_ = _summary(grid, shares)
             chosen.append(grid[_choose(shares, self.rule)])
         self.cardinality_ = chosen
-        self.best_estimator_ = clone(base).set_params(cardinality=list(chosen)).fit(given)
+        self.best_estimator_ = clone(base).set_params(cardinality=list(chosen)).fit(original)
         return self
 
     def _grid(self, size: int) -> list[int]:
         if self.cardinalities is None:
             return cardinality_grid(size)
-        given = check_many(self.cardinalities, "cardinalities", "[2, 5, 10]")
-        grid = sorted({check_cardinality(k, size, what="cardinalities") for k in given})
+        several = check_many(self.cardinalities, "cardinalities", "[2, 5, 10]")
+        grid = sorted({check_cardinality(k, size, what="cardinalities") for k in several})
         if not grid:
             msg = "cardinalities is empty; give at least one, for example range(1, 21)."
             raise OptionError(msg, parameter="cardinalities")

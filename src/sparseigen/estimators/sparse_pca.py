@@ -36,7 +36,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     n_components : int
         Number of components.
     cardinality : int, float, list or "auto"
-        Non-zeros of each component: one number for all, a list with one a component, a fraction of the variables
+        Non-zeros of each component: one number for all, a list with one per component, a fraction of the variables
         (above 0, at most 1, given as a float), or "auto": the smallest number that explains ``share`` of what a
         component without limit would.
     method : str
@@ -257,7 +257,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         ndarray of shape (n_samples, n_components)
         """
-        X = self._checked(X)
+        X = self._check_new_data(X)
         weights = np.linalg.pinv(self.components_) / self.scale_[:, None]
         scores: NDArray[Any] = X @ weights - self.mean_ @ weights
         return scores.astype(X.dtype, copy=False)
@@ -276,9 +276,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self)
         scores = real_numbers(Z, "Z")
         if scores.ndim != 2 or scores.shape[1] != len(self.components_):
-            message = (
-                f"Z has shape {scores.shape}; it must be (n_samples, {len(self.components_)}), one column a component."
-            )
+            shape = f"(n_samples, {len(self.components_)})"
+            message = f"Z has shape {scores.shape}; it must be {shape}, one column per component."
             raise ShapeError(message)
         data: NDArray[np.float64] = (scores @ self.components_) * self.scale_ + self.mean_
         return data
@@ -296,12 +295,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         float
             At most 1; what `GridSearchCV` maximises.
         """
-        X = self._checked(X)
+        X = self._check_new_data(X)
         scores = np.asarray(self.transform(X), dtype=np.float64)
         explained = float(np.einsum("ij,jk,ik->", scores, self.components_ @ self.components_.T, scores))
         return explained / squared_distances(X, self.mean_, self.scale_)
 
-    def _checked(self, X: Any) -> Any:
+    def _check_new_data(self, X: Any) -> Any:
         check_is_fitted(self)
         check_meaning(X, "X")
         X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, reset=False)

@@ -1,6 +1,7 @@
 """Matrices as solvers see them. See `contract` for what an operator is and `build` for the table of them."""
 
 from sparseigen.operators.build import as_operator, covariance
-from sparseigen.operators.contract import Operator, PowerStep
+from sparseigen.operators.contract import Operator
+from sparseigen.operators.linear_operator import from_linear_operator
 
-__all__ = ["Operator", "PowerStep", "as_operator", "covariance"]
+__all__ = ["Operator", "as_operator", "covariance", "from_linear_operator"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -13,9 +14,11 @@ from sparseigen.checks.arrays import CheckedArray, check_data, check_symmetric
 from sparseigen.errors import OptionError, PrecisionWarning, UnsupportedOperatorError
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
+from sparseigen.operators.linear_operator import from_linear_operator
 from sparseigen.operators.matrix import DenseSymmetric, SparseSymmetric
 from sparseigen.operators.moments import precision_advice
 from sparseigen.operators.sparse_data import SparseData
+from sparseigen.operators.storage import Storage, StorageOptions
 
 SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
     "dense": DenseSymmetric,
@@ -42,19 +45,7 @@ CONTRACT = ("apply_support", "columns", "diagonal", "size")
 
 
 def covariance(
-    X: Any,
-    *,
-    center: bool = True,
-    scale: bool = False,
-    ddof: int = 1,
-    device: Any = None,
-    memory_limit: Any = None,
-    checkpoint: Any = None,
-    dataset: str | None = None,
-    shape: Any = None,
-    on_block: Callable[[int, int, int], None] | None = None,
-    client: Any = None,
-    keep: bool = True,
+    X: Any, *, center: bool = True, scale: bool = False, ddof: int = 1, **storage: Unpack[StorageOptions]
 ) -> Operator:
     """Stand for the covariance matrix of data without forming it.
 
@@ -72,6 +63,16 @@ def covariance(
         Divide each column by its standard deviation: the correlation matrix.
     ddof : int
         The divisor is n_samples - ddof.
+    **storage
+        Where the data are and how they are read; see below.
+
+    Returns
+    -------
+    Operator
+        To be passed to `sparse_eigenvector` and every other function that takes a matrix.
+
+    Other Parameters
+    ----------------
     device : str or torch.device, optional
         Where to keep dense data: "cuda" moves them to the GPU. Tensors stay where they are unless told otherwise.
     memory_limit : int or str, optional
@@ -90,11 +91,6 @@ def covariance(
     keep : bool
         Keep data in partitions in the workers' memory. False loads them anew in every pass.
 
-    Returns
-    -------
-    Operator
-        To be passed to `sparse_eigenvector` and every other function that takes a matrix.
-
     Warns
     -----
     PrecisionWarning
@@ -110,70 +106,63 @@ def covariance(
     >>> bool(np.allclose(operator.to_dense(), np.cov(X.T)))
     True
     """
-    for name, value in (("center", center), ("scale", scale)):
-        if not isinstance(value, (bool, np.bool_)):
-            message = f"{name}={value!r} must be True or False."
-            raise OptionError(message)
-    standard = {"center": bool(center), "scale": bool(scale), "ddof": ddof}
-    passing = {"memory_limit": memory_limit, "dataset": dataset, "shape": shape, "on_block": on_block}
-    operator = _covariance_operator(X, standard, passing, device, checkpoint, client, keep)
+    statistics = {"center": check_flag(center, "center"), "scale": check_flag(scale, "scale"), "ddof": ddof}
+    operator = _find_place(X, Storage.from_options(storage), statistics)
     advice = precision_advice(operator)
     if advice is not None:
         warnings.warn(advice, PrecisionWarning, stacklevel=2)
     return operator
 
 
-def _covariance_operator(
-    X: Any, standard: dict[str, Any], passing: dict[str, Any], device: Any, checkpoint: Any, client: Any, keep: Any
-) -> Operator:
-    """The operator for the place where the data are. ``passing``: what is only for data read in passes."""
+def _find_place(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
+    """The operator for the place where the data are; options that are for another place are refused."""
     # Imported when data come this way: most callers have a matrix or an array, and a command starts in milliseconds.
-    from sparseigen.rows.files import as_row_source, check_checkpoint
+    from sparseigen.rows.files import as_row_source
     from sparseigen.rows.partitions import is_row_partitions
 
     if is_row_partitions(X):
-        log = check_checkpoint(checkpoint)
-        elsewhere = {"device": device} | passing
-        return _on_cluster(X, elsewhere, client, keep=check_flag(keep, "keep"), checkpoint=log, **standard)
-    if client is not None:
+        return _on_cluster(X, storage, statistics)
+    if storage.client is not None:
         message = (
             "client= is for data in partitions (a dask array or dataframe, or a list of delayed objects or loaders); "
             f"X is {type(X).__name__}. Leave client out."
         )
         raise OptionError(message)
-    source = None if device is not None else as_row_source(X, dataset=passing["dataset"], shape=passing["shape"])
+    source = None if storage.device is not None else as_row_source(X, dataset=storage.dataset, shape=storage.shape)
     if source is not None:
-        return _in_passes(source, passing["memory_limit"], checkpoint, passing["on_block"], **standard)
-    wishes = passing | {"checkpoint": checkpoint}
-    given = [option for option in ("memory_limit", "checkpoint", *passing) if wishes[option] is not None]
-    if given:
-        message = f"{given[0]} is for data read in passes (a path, a memory map, blocks of rows), not for X in memory."
+        return _in_passes(source, storage, statistics)
+    misplaced = storage.find_set(("memory_limit", "checkpoint", "dataset", "shape", "on_block"))
+    if misplaced is not None:
+        message = f"{misplaced} is for data read in passes (a path, a memory map, blocks of rows), not for X in memory."
         raise OptionError(message)
-    checked = check_data(X, device=device)
-    return COVARIANCE_OPERATORS[checked.layout](checked, **standard)
+    checked = check_data(X, device=storage.device)
+    return COVARIANCE_OPERATORS[checked.layout](checked, **statistics)
 
 
-def _in_passes(source: Any, memory_limit: Any, checkpoint: Any, on_block: Any, **options: Any) -> Operator:
+def _in_passes(source: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
     """The covariance of data that stay where they are and are read block by block."""
     from sparseigen.operators.pass_data import ChunkedData
     from sparseigen.rows.files import check_checkpoint
     from sparseigen.rows.read_ahead import check_memory_limit
 
-    limit, log = check_memory_limit(memory_limit), check_checkpoint(checkpoint)
-    return ChunkedData(source, memory_limit=limit, checkpoint=log, on_block=on_block, **options)
+    limit, log = check_memory_limit(storage.memory_limit), check_checkpoint(storage.checkpoint)
+    return ChunkedData(source, memory_limit=limit, checkpoint=log, on_block=storage.on_block, **statistics)
 
 
-def _on_cluster(X: Any, elsewhere: dict[str, Any], client: Any, **options: Any) -> Operator:
-    """The covariance of data in partitions; options that are for data elsewhere are refused."""
-    given = [option for option, wish in elsewhere.items() if wish is not None]
-    if given:
-        message = f"{given[0]}={elsewhere[given[0]]!r} is not for data in partitions, which stay with the workers."
-        raise OptionError(message)
+def _on_cluster(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
+    """The covariance of data in partitions, which stay with the workers."""
     from sparseigen.operators.pass_data import ClusterData
     from sparseigen.rows.cluster import Cluster
+    from sparseigen.rows.files import check_checkpoint
     from sparseigen.rows.partitions import row_partitions
 
-    return ClusterData(row_partitions(X), Cluster(client), **options)
+    misplaced = storage.find_set(("device", "memory_limit", "dataset", "shape", "on_block"))
+    if misplaced is not None:
+        wish = getattr(storage, misplaced)
+        message = f"{misplaced}={wish!r} is not for data in partitions, which stay with the workers."
+        raise OptionError(message)
+    log = check_checkpoint(storage.checkpoint)
+    return ClusterData(row_partitions(X), Cluster(storage.client), keep=storage.keep, checkpoint=log, **statistics)
 
 
 def covariance_of_data(value: Any, *, scale: bool) -> Any:
@@ -196,11 +185,31 @@ def covariance_of_data(value: Any, *, scale: bool) -> Any:
 
 
 def as_operator(matrix: Any) -> Operator:
-    """An operator from an operator, an object with the contract, or a symmetric matrix of any kind."""
+    """The operator that stands for a symmetric matrix of any kind.
+
+    Parameters
+    ----------
+    matrix : array, scipy sparse matrix, DataFrame, LinearOperator, Operator, or object with the operator contract
+        An operator comes back as it is. For data use `covariance`.
+
+    Returns
+    -------
+    Operator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> se.operators.as_operator(np.eye(3))
+    <DenseSymmetric 3 x 3 float64>
+    """
     if isinstance(matrix, Operator):
         return matrix
     if all(hasattr(matrix, name) for name in CONTRACT) and callable(getattr(matrix, "apply_support", None)):
         return AdaptedOperator(matrix)
+    linear = sys.modules.get("scipy.sparse.linalg")  # without it there is no LinearOperator
+    if linear is not None and isinstance(matrix, linear.LinearOperator):
+        return from_linear_operator(matrix)
     if isinstance(matrix, (str, bytes)) or callable(matrix):
         message = (
             f"expected a symmetric matrix or an operator, got {type(matrix).__name__}. Pass an array, a scipy sparse "
@@ -234,7 +243,7 @@ class AdaptedOperator(Operator):
         return np.asarray(self.base.columns(indices))
 
     def block_apply(self, block: Matrix) -> Matrix:
-        """The object's own block product, or one product a column."""
+        """The object's own block product, or one product per column."""
         if hasattr(self.base, "block_apply"):
             return np.asarray(self.base.block_apply(block))
         everything = np.arange(self.size, dtype=np.int64)

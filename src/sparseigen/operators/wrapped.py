@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Answer, Indices, Matrix, Operator, Vector
-
-LARGEST_PLAIN_EXPONENT = 200
-"""Entries between 2**-200 and 2**200 are searched as they are."""
 
 
 class ShiftedOperator(Operator):
@@ -91,18 +87,6 @@ class ShiftedOperator(Operator):
     def prepared_for(self, n_products: int) -> Operator:
         """Prepare the base."""
         return ShiftedOperator(self.base.prepared_for(n_products), sign=self.sign, shift=self.shift)
-
-
-def search_unit(operator: Operator, which: str) -> float:
-    """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
-
-    Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the
-    middle of it without rounding.
-    """
-    sign = 1.0 if which == "largest" else -1.0
-    magnitude = operator.magnitude()
-    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
-    return sign if abs(exponent) <= LARGEST_PLAIN_EXPONENT else math.ldexp(sign, min(-exponent, 1000))
 
 
 class RestrictedOperator(Operator):

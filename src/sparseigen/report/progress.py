@@ -73,7 +73,7 @@ def progress_bar(file: TextIO | None = None) -> ProgressBar:
     --------
     >>> import sparseigen as se
     >>> pitprops = se.datasets.load_pitprops()
-    >>> with se.progress_bar() as bar:
+    >>> with se.report.progress_bar() as bar:
     ...     result = se.sparse_eigenvector(pitprops.matrix, 5, on_iteration=bar)
     >>> round(result.value, 4)
     3.4062

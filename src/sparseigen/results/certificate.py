@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
+Answer = TypeVar("Answer")
 
-def rebuilt(kind: type[Any], *values: Any) -> Any:
+
+def rebuild(kind: type[Any], *values: Any) -> Any:
     """An answer from its fields, with arrays that cannot be written to: pickle and deepcopy make writable ones."""
     return kind(*(_read_only(value) for value in values))
 
 
-def reduced(answer: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def reduce_to_fields(answer: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What ``__reduce__`` of an answer returns."""
-    return rebuilt, (type(answer), *(getattr(answer, one.name) for one in fields(answer)))
+    return rebuild, (type(answer), *(getattr(answer, field.name) for field in fields(answer)))
+
+
+def find_by_cardinality(results: Sequence[Answer], ks: Sequence[int], k: int, where: str, name: str) -> Answer:
+    """The first result for k on a path or curve; a KeyError lists the ones there are."""
+    for result, cardinality in zip(results, ks, strict=True):
+        if cardinality == k:
+            return result
+    shown = ", ".join(str(cardinality) for cardinality in ks[:8])
+    more = f", ... {ks[-1]}" if len(ks) > 8 else ""
+    message = f"{name} {k!r} is not on the {where}; it has {shown}{more}."
+    raise KeyError(message)
 
 
 def _read_only(value: Any) -> Any:
@@ -168,7 +181,16 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """Every claim of a result, checked. True in a condition if all of them hold."""
+    """Every claim of a result, checked. True in a condition if all of them hold.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> matrix = se.datasets.load_pitprops().matrix
+    >>> verification = se.verify(se.sparse_eigenvector(matrix, 5), matrix)
+    >>> verification.holds, verification.failures
+    (True, ())
+    """
 
     checks: tuple[Check, ...]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.results.certificate import Certificate, reduced
+from sparseigen.results.certificate import Certificate, find_by_cardinality, reduce_to_fields
 from sparseigen.results.eigenvector import StopReason
 from sparseigen.results.figures import bounded_curve
 
@@ -67,7 +67,7 @@ class DenseSubgraphResult:
     seconds: float
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self)
+        return reduce_to_fields(self)
 
     def __repr__(self) -> str:
         proof = "uncertified" if self.certificate is None else str(self.certificate)
@@ -101,7 +101,7 @@ class DensityCurve:
     Attributes
     ----------
     results : tuple of DenseSubgraphResult
-        One for each k; the curve also iterates over them and takes a position.
+        One for each k; the curve iterates over them, and ``curve[k]`` is the one with k vertices.
     seconds : float
         Wall-clock time of the whole curve, certificates included.
 
@@ -110,7 +110,7 @@ class DensityCurve:
     >>> import networkx as nx
     >>> import sparseigen as se
     >>> curve = se.density_curve(nx.complete_graph(6), [3, 5])
-    >>> curve.ks, curve.densities.tolist(), curve[0].certificate.optimal
+    >>> curve.ks, curve.densities.tolist(), curve[5].certificate.optimal
     ([3, 5], [2.0, 4.0], True)
     """
 
@@ -123,8 +123,9 @@ class DensityCurve:
     def __len__(self) -> int:
         return len(self.results)
 
-    def __getitem__(self, position: int) -> DenseSubgraphResult:
-        return self.results[position]
+    def __getitem__(self, k: int) -> DenseSubgraphResult:
+        """The result for k vertices (not a position)."""
+        return find_by_cardinality(self.results, self.ks, k, "curve", "k =")
 
     @property
     def ks(self) -> list[int]:

@@ -11,18 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.results.certificate import Certificate, reduced
+from sparseigen.results.certificate import Certificate, reduce_to_fields
 from sparseigen.results.figures import loadings_figure
 
 
 class StopReason(StrEnum):
     """Why a solver's loop ended. It never claims optimality; only a certificate does.
 
+    ``BRACKET_CLOSED``, ``GAP`` and ``TIME_LIMIT`` come from the exact search: both ends of its bracket met, came as
+    close as asked for, or the time was over. ``COMPLETED`` is for methods without a loop that could go on.
+
     Examples
     --------
     >>> import sparseigen as se
+    >>> from sparseigen.results import StopReason
     >>> result = se.sparse_eigenvector(se.datasets.load_pitprops().matrix, cardinality=5)
-    >>> result.stop_reason is se.StopReason.FIXED_POINT, result.stop_reason == "fixed_point"
+    >>> result.stop_reason is StopReason.FIXED_POINT, result.stop_reason == "fixed_point"
     (True, True)
     """
 
@@ -31,7 +35,7 @@ class StopReason(StrEnum):
     ITERATION_LIMIT = "iteration_limit"
     COMPLETED = "completed"
     INTERRUPTED = "interrupted"
-    OPTIMAL = "optimal"
+    BRACKET_CLOSED = "bracket_closed"
     GAP = "gap"
     TIME_LIMIT = "time_limit"
 
@@ -88,7 +92,7 @@ class SparseEigResult:
     names: tuple[str, ...] | None = field(default=None)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reduced(self)
+        return reduce_to_fields(self)
 
     @property
     def support(self) -> NDArray[np.int64]:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import Any
 
-from sparseigen.config import load_optional
+from sparseigen.config import require
 
 BLUE, ORANGE, GREY, BAND = "#0a62b8", "#b8500a", "#57606c", "rgba(10, 98, 184, 0.16)"
 MOST_BARS = 40
@@ -81,5 +81,5 @@ def bounded_curve(
 
 
 def _figure(purpose: str) -> Any:
-    graphs = load_optional("plotly.graph_objects", extra="report", purpose=purpose)
+    graphs: Any = require("plotly.graph_objects", purpose=purpose)
     return graphs.Figure(layout={"template": "plotly_white"})

@@ -1,4 +1,4 @@
-"""The answer to 'how does the explained variance grow with k, and which k should I take?'."""
+"""`SparsePath`: results for many cardinalities, and rules that choose one of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.config import load_optional
+from sparseigen.config import require
 from sparseigen.errors import DtypeError, NonFiniteError, NotSymmetricError, OptionError, ShapeError, one_of
+from sparseigen.results.certificate import find_by_cardinality
 from sparseigen.results.eigenvector import SparseEigResult
 from sparseigen.results.figures import bounded_curve
 
@@ -19,7 +20,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SparsePath:
-    """One result for each cardinality, ascending, with values that never fall.
+    """One result for each cardinality, ascending, with values that never fall (of the smallest end: never rise).
 
     Attributes
     ----------
@@ -28,7 +29,7 @@ class SparsePath:
     total_variance : float
         Trace of the matrix: the variance of all variables.
     dense_optimum : float
-        The largest eigenvalue: what one component can explain without any limit on k.
+        The largest (smallest) eigenvalue: what one component can reach without any limit on k.
     seconds : float
         Wall-clock time of the path, without certificates.
 
@@ -55,11 +56,12 @@ class SparsePath:
 
     def __getitem__(self, cardinality: int) -> SparseEigResult:
         """The result for one cardinality (not a position)."""
-        for result in self.results:
-            if result.cardinality == cardinality:
-                return result
-        message = f"cardinality {cardinality} is not on the path; it has {_listed(self.cardinalities)}."
-        raise KeyError(message)
+        return find_by_cardinality(self.results, self.cardinalities.tolist(), cardinality, "path", "cardinality")
+
+    @property
+    def which(self) -> str:
+        """The end of the spectrum that was asked for, "largest" or "smallest"."""
+        return str(self.results[0].settings.get("which", "largest"))
 
     @property
     def cardinalities(self) -> NDArray[np.int64]:
@@ -78,9 +80,17 @@ class SparsePath:
 
     @property
     def upper_bounds(self) -> Vector | None:
-        """The proven upper end at each cardinality; None if the path is uncertified."""
-        bounds = [result.certificate.upper_bound for result in self.results if result.certificate is not None]
-        return np.array(bounds) if len(bounds) == len(self.results) else None
+        """The upper end of the bracket at each cardinality; None if the path is uncertified."""
+        return self._list_ends("upper_bound")
+
+    @property
+    def lower_bounds(self) -> Vector | None:
+        """The lower end of the bracket at each cardinality; None if the path is uncertified."""
+        return self._list_ends("lower_bound")
+
+    def _list_ends(self, end: str) -> Vector | None:
+        proofs = [result.certificate for result in self.results if result.certificate is not None]
+        return np.array([getattr(proof, end) for proof in proofs]) if len(proofs) == len(self.results) else None
 
     def __repr__(self) -> str:
         first, last = self.results[0], self.results[-1]
@@ -96,9 +106,10 @@ class SparsePath:
         Parameters
         ----------
         rule : {"share", "elbow", "held-out"}
-            "share": the smallest k that reaches ``share`` of the dense optimum (the largest eigenvalue).
-            "elbow": the k whose point lies farthest above the chord from the first to the last point.
-            "held-out": the smallest k within one percent of the largest variance on other data; give their
+            "share": the smallest k that reaches ``share`` of the dense optimum (the largest eigenvalue); not for
+            paths of the smallest end.
+            "elbow": the k whose point lies farthest beyond the chord from the first to the last point.
+            "held-out": the smallest k within one percent of the best variance on other data; give their
             covariance as ``held_out`` (`CardinalitySearchCV` does this over folds).
         share : float
             For "share".
@@ -115,25 +126,25 @@ class SparsePath:
         return int(self.cardinalities[RULES[rule](self, share, held_out)])
 
     def to_frame(self) -> Any:
-        """One row a cardinality, as a pandas DataFrame."""
-        pandas = load_optional("pandas", extra="frames", purpose="SparsePath.to_frame()")
+        """One row per cardinality, as a pandas DataFrame."""
+        pandas = require("pandas", purpose="SparsePath.to_frame()")
         return pandas.DataFrame(self.to_rows())
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One dict a cardinality: what `to_frame` shows."""
-        bounds = self.upper_bounds
+        """One dict per cardinality: what `to_frame` shows."""
         return [
             {
                 "cardinality": result.cardinality,
                 "value": result.value,
                 "share": result.value / self.total_variance,
                 "share_of_dense": result.value / self.dense_optimum,
-                "upper_bound": None if bounds is None else float(bounds[i]),
+                "lower_bound": None if result.certificate is None else result.certificate.lower_bound,
+                "upper_bound": None if result.certificate is None else result.certificate.upper_bound,
                 "relative_gap": None if result.certificate is None else result.certificate.relative_gap,
                 "proven_optimal": None if result.certificate is None else result.certificate.optimal,
                 "variables": [result.name_of(int(j)) for j in result.support],
             }
-            for i, result in enumerate(self.results)
+            for result in self.results
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -153,7 +164,7 @@ class SparsePath:
         chosen : int, optional
             A cardinality of the path to be marked.
         """
-        bounds = self.upper_bounds
+        bounds = self.upper_bounds if self.which == "largest" else self.lower_bounds
         return bounded_curve(
             self.cardinalities.tolist(),
             self.shares.tolist(),
@@ -175,6 +186,9 @@ def check_share(share: Any, name: str = "share") -> float:
 
 def _by_share(path: SparsePath, share: float, held_out: Any) -> int:
     check_share(share)
+    if path.which == "smallest":
+        msg = "rule='share' is about explained variance, and this path is about the smallest end; use rule='elbow'."
+        raise OptionError(msg)
     enough = np.flatnonzero(path.values >= share * path.dense_optimum * (1.0 - 1e-12))
     if not enough.size:
         reached = float(path.values[-1] / path.dense_optimum)
@@ -198,7 +212,7 @@ def _by_held_out(path: SparsePath, share: float, held_out: Any) -> int:
     if held_out is None:
         msg = "rule='held-out' needs held_out, the covariance of other data: held_out=covariance(X_new)."
         raise OptionError(msg)
-    variances = held_out_variances(path, held_out)
+    variances = held_out_variances(path, held_out) * (1.0 if path.which == "largest" else -1.0)
     return smallest_good_enough(variances, 0.01 * abs(float(variances.max())))
 
 
@@ -228,15 +242,15 @@ def held_out_variances(path: SparsePath, held_out: Any) -> Vector:
 def _check_held_out_names(path: SparsePath, held_out: Any) -> None:
     """Variables that have names must be the path's, in its order: both the columns and the rows of a frame."""
     names = path.results[0].names
-    for given in (getattr(held_out, "columns", getattr(held_out, "names", None)), getattr(held_out, "index", None)):
-        if names is None or given is None or callable(given):
+    for labels in (getattr(held_out, "columns", getattr(held_out, "names", None)), getattr(held_out, "index", None)):
+        if names is None or labels is None or callable(labels):
             continue
-        found = tuple(str(name) for name in given)
+        found = tuple(str(name) for name in labels)
         if found not in (names, tuple(map(str, range(len(found))))):  # numbered rows say nothing
-            other = next(i for i, name in enumerate(names) if i >= len(found) or found[i] != name)
+            first = next(i for i, name in enumerate(names) if i >= len(found) or found[i] != name)
             message = (
-                f"held_out is about other variables than the path, or has them in another order: variable {other} is "
-                f"{names[other]!r} on the path. Bring both into one order first."
+                f"held_out is about other variables than the path, or has them in another order: variable {first} is "
+                f"{names[first]!r} on the path. Bring both into one order first."
             )
             raise OptionError(message)
 
@@ -264,8 +278,3 @@ RULES: dict[str, Callable[[SparsePath, float, Any], int]] = {
     "held-out": _by_held_out,
 }
 """Rules by name: from a path to a position on it."""
-
-
-def _listed(cardinalities: NDArray[np.int64]) -> str:
-    shown = ", ".join(str(k) for k in cardinalities[:8])
-    return shown if len(cardinalities) <= 8 else f"{shown}, ... {cardinalities[-1]}"

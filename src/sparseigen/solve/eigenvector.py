@@ -1,4 +1,8 @@
-"""From a request to a result: one sparse eigenvector, its exact solution, an upper bound alone."""
+"""`sparse_eigenvector`, and the way from a request to its result.
+
+`Request` checks the arguments, restricts the matrix to the candidates, gives it the sign and the scale it is searched
+with, runs a solver, proves a bound, and says both in the caller's units. Every public function of this room asks one.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.certificates.portfolio import EFFORTS
-from sparseigen.certificates.portfolio import certify as certify_value
-from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.portfolio import certify
 from sparseigen.certificates.rounding import warn_of_rounding
 from sparseigen.checks.arguments import (
     check_candidates,
@@ -23,22 +25,32 @@ from sparseigen.checks.arguments import (
     check_count,
     check_flag,
     check_method_options,
-    check_positive,
     check_rng,
     check_start_vector,
     check_tolerance,
 )
-from sparseigen.errors import ConvergenceWarning, OptionError, SolveInterrupted, UnsupportedOperatorError, one_of
-from sparseigen.operators import Operator, as_operator
-from sparseigen.operators.contract import Indices, SparseVector
-from sparseigen.operators.wrapped import ShiftedOperator, search_unit
+from sparseigen.errors import ConvergenceWarning, OptionError, UnsupportedOperatorError, one_of
+from sparseigen.operators.build import as_operator
+from sparseigen.operators.contract import Indices, Operator, computed_once
+from sparseigen.operators.wrapped import ShiftedOperator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
-from sparseigen.solvers import SOLVERS, check_definite, check_solver
-from sparseigen.solvers.branch_and_bound import branch_and_bound
+from sparseigen.solvers import SOLVERS
 from sparseigen.solvers.eigenpairs import recomputed_value
-from sparseigen.solvers.interface import OnIteration, Progress, SolverOptions, SolverOutcome
+from sparseigen.solvers.interface import (
+    KeepWhenInterrupted,
+    OnIteration,
+    Progress,
+    SolverOptions,
+    SolverOutcome,
+    SolverSpec,
+)
 from sparseigen.solvers.starts import STARTS
-from sparseigen.solvers.truncated_power import POLISHES, solve_truncated_power
+from sparseigen.solvers.truncated_power import POLISHES
+
+WHICH = ("largest", "smallest")
+"""The ends of the spectrum that can be asked for."""
+LARGEST_PLAIN_EXPONENT = 200
+"""Entries between 2**-200 and 2**200 are searched as they are."""
 
 
 def sparse_eigenvector(
@@ -63,7 +75,7 @@ def sparse_eigenvector(
 
     Parameters
     ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
         A symmetric matrix. For data pass ``covariance(X)``.
     cardinality : int
         Number of non-zeros allowed (*k* of the paper).
@@ -121,169 +133,176 @@ def sparse_eigenvector(
     >>> [pitprops.names[i] for i in result.support]
     ['topdiam', 'length', 'ringbut', 'bowdist', 'whorls']
     """
-    operator = as_operator(A)
-    allowed = check_candidates(candidates, operator.size, operator.names)
-    problem = operator if allowed is None else operator.restricted(allowed)
-    of = "variables" if allowed is None else "candidates"
-    cardinality = check_cardinality(cardinality, problem.size, of=of)
-    check_choice(which, ("largest", "smallest"), "which")
-    nonnegative = check_flag(nonnegative, "nonnegative")
-    spec = check_solver(method, problem, nonnegative=nonnegative)
-    unit = search_unit(problem, which)
-    searched = problem if unit == 1.0 else ShiftedOperator(problem, sign=unit)
-    if unit < 0.0 and problem.positive_semidefinite:
-        searched.positive_semidefinite = False
-    progress = Progress(problem.size, spreading(on_iteration, allowed, operator.size), lambda value: value / unit)
-    options = SolverOptions(
-        start=_check_start(start, operator.size, allowed),
-        polish=check_choice(polish, POLISHES, "polish"),
+    request = Request(
+        A,
+        which=which,
+        method=method,
+        start=start,
+        polish=polish,
         nonnegative=nonnegative,
-        rtol=check_tolerance(rtol, "rtol"),
-        atol=check_tolerance(atol, "atol"),
-        max_iterations=check_count(max_iterations, "max_iterations"),
-        rng=check_rng(rng),
-        progress=progress,
-        extra=check_method_options(method_options, spec.parameters, method),
+        candidates=candidates,
+        rtol=rtol,
+        atol=atol,
+        max_iterations=max_iterations,
+        rng=rng,
+        on_iteration=on_iteration,
+        method_options=method_options,
     )
-    check_definite(method, searched)
     certify = check_flag(certify, "certify")
-    if on_iteration is not None and not callable(on_iteration):
-        message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
-        raise OptionError(message)
-    request = _Request(operator, problem, searched, unit, allowed, cardinality, which, method, options)
-    began = time.perf_counter()
-    try:
-        outcome = spec.solve(searched, cardinality, options)
-    except KeyboardInterrupt as stop:
-        raise SolveInterrupted(request.best_so_far(stop, time.perf_counter() - began)) from None
-    result = request.result(outcome, time.perf_counter() - began)
-    if outcome.stop_reason is StopReason.ITERATION_LIMIT:
-        message = (
-            f"stopped at max_iterations={max_iterations} before the objective settled; the answer is valid but may "
-            "improve. Raise max_iterations, or use polish='swap'."
-        )
-        warnings.warn(message, ConvergenceWarning, stacklevel=2)
-    if not certify:
-        return result
-    try:
-        proof = request.certificate(outcome)
-    except KeyboardInterrupt:  # the answer is there; only its proof is not
-        raise SolveInterrupted(result) from None
-    warn_of_rounding(problem, cardinality, proof)
-    return replace(result, certificate=proof)
+    return request.answer(request.check_cardinality(cardinality), certify=certify)
 
 
-def sparse_eigenvector_block(
-    A: Any,
-    cardinalities: list[int],
-    *,
-    method: str,
-    rtol: float = 1e-7,
-    atol: float = 0.0,
-    max_iterations: int = 1000,
-    certify: bool = False,
-    rng: Any = None,
-    method_options: Mapping[str, Any] | None = None,
-) -> list[SparseEigResult]:
-    """Several components at once, by a method that can (`sparse_components` with ``deflation="block"`` calls this).
+class Request:
+    """A checked question: which sparse vector makes x'Ax largest, or smallest.
 
-    The components come in the order of the cardinalities. The set as a whole has no bound, so there are no
-    certificates.
+    ``operator`` is the caller's matrix, ``problem`` its part at the candidates, ``searched`` that part times ``unit``:
+    solvers and bounds see ``searched`` and look for its largest sparse eigenvalue; results speak of ``operator``.
     """
-    operator = as_operator(A)
-    spec = check_solver(method, operator, nonnegative=False)
-    check_definite(method, operator)
-    if spec.solve_block is None:
-        able = one_of(name for name, other in SOLVERS.items() if other.solve_block is not None)
-        message = f"method={method!r} finds one component at a time; deflation='block' needs one of: {able}."
-        raise OptionError(message, parameter="method")
-    options = SolverOptions(
-        rtol=check_tolerance(rtol, "rtol"),
-        atol=check_tolerance(atol, "atol"),
-        max_iterations=check_count(max_iterations, "max_iterations"),
-        rng=check_rng(rng),
-        progress=Progress(operator.size),
-        extra=check_method_options(method_options, spec.parameters, method),
-    )
-    if check_flag(certify, "certify"):
-        msg = "certify=True: a block of components found at once has no bound; use certify=False."
-        raise OptionError(msg)
-    began = time.perf_counter()
-    outcomes = spec.solve_block(operator, cardinalities, options)
-    seconds = time.perf_counter() - began
-    return [
-        _Request(operator, operator, operator, 1.0, None, cardinality, "largest", method, options).result(
-            outcome, seconds
-        )
-        for cardinality, outcome in zip(cardinalities, outcomes, strict=True)
-    ]
-
-
-class _Request:
-    """One call of `sparse_eigenvector`: what is needed to turn a solver's outcome into the caller's answer."""
 
     def __init__(
         self,
-        operator: Operator,
-        problem: Operator,
-        searched: Operator,
-        unit: float,
-        allowed: Indices | None,
-        cardinality: int,
-        which: str,
-        method: str,
-        options: SolverOptions,
+        A: Any,
+        *,
+        which: str = "largest",
+        method: str = "tpower",
+        start: Any = "auto",
+        polish: str | None = "swap",
+        nonnegative: bool = False,
+        candidates: Any = None,
+        rtol: float = 1e-7,
+        atol: float = 0.0,
+        max_iterations: int = 1000,
+        rng: Any = None,
+        on_iteration: OnIteration | None = None,
+        method_options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.operator, self.problem, self.searched, self.unit = operator, problem, searched, unit
-        self.allowed, self.cardinality, self.which, self.method = allowed, cardinality, which, method
-        self.options = options
+        self.operator: Operator = as_operator(A)
+        self.allowed = check_candidates(candidates, self.operator.size, self.operator.names)
+        self.problem = self.operator if self.allowed is None else self.operator.restricted(self.allowed)
+        self.which: str = check_choice(which, WHICH, "which")
+        self.method = method
+        nonnegative = check_flag(nonnegative, "nonnegative")
+        self.spec = check_solver(method, self.problem, nonnegative=nonnegative)
+        if on_iteration is not None and not callable(on_iteration):
+            message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
+            raise OptionError(message)
+        reported = _report_in_full(on_iteration, self.allowed, self.operator.size)
+        self.options = SolverOptions(
+            start=_check_start(start, self.operator.size, self.allowed),
+            polish=check_choice(polish, POLISHES, "polish"),
+            nonnegative=nonnegative,
+            rtol=check_tolerance(rtol, "rtol"),
+            atol=check_tolerance(atol, "atol"),
+            max_iterations=check_count(max_iterations, "max_iterations"),
+            rng=check_rng(rng),
+            progress=Progress(self.problem.size, reported, lambda value: value / self.unit),
+            extra=check_method_options(method_options, self.spec.parameters, method),
+        )
 
-    def result(self, outcome: SolverOutcome, seconds: float) -> SparseEigResult:
-        vector = _signed(self._in_full(outcome.vector), nonnegative=self.options.nonnegative)
+    def check_cardinality(self, cardinality: Any, *, what: str = "cardinality") -> int:
+        """The cardinality as an int between 1 and the number of variables that may be chosen."""
+        of = "variables" if self.allowed is None else "candidates"
+        return check_cardinality(cardinality, self.problem.size, what=what, of=of)
+
+    @computed_once
+    def unit(self) -> float:
+        """What the matrix is multiplied with for the search: -1 for the smallest end, a power of two where extreme."""
+        return find_search_unit(self.problem, self.which)
+
+    @computed_once
+    def searched(self) -> Operator:
+        """The matrix that solvers and bounds see; refused where the method is not defined for it."""
+        searched = scale_for_search(self.problem, self.unit)
+        check_definite(self.method, searched)
+        return searched
+
+    def answer(self, cardinality: int, *, certify: bool = True) -> SparseEigResult:
+        """Solve and prove. On Ctrl-C raises SolveInterrupted with the best answer so far."""
+        searched, began = self.searched, time.perf_counter()
+        result: SparseEigResult | None = None
+        with KeepWhenInterrupted(lambda inner: result or self._find_best(inner, cardinality, began)):
+            outcome = self.spec.solve(searched, cardinality, self.options)
+            result = self.build_result(outcome, cardinality, time.perf_counter() - began)
+            if outcome.stop_reason is StopReason.ITERATION_LIMIT:
+                self.warn_of_limit()
+            if not certify:
+                return result
+            proof = self.prove(outcome, cardinality)
+        warn_of_rounding(self.problem, cardinality, proof)
+        return replace(result, certificate=proof)
+
+    def bound(self, cardinality: int, *, effort: str) -> Certificate:
+        """The bracket alone, from the default solver's answer; refused where no bound applies."""
+        proof = self.bracket(cardinality, effort=effort)
+        if not (math.isfinite(proof.lower_bound) and math.isfinite(proof.upper_bound)):
+            message = (
+                f"no bound of effort={effort!r} applies to this {type(self.operator).__name__} of size "
+                f"{self.operator.size}. Use effort='default', or a matrix with smaller entries."
+            )
+            raise UnsupportedOperatorError(message)
+        warn_of_rounding(self.problem, cardinality, proof)
+        return proof
+
+    def bracket(self, cardinality: int, *, effort: str = "default") -> Certificate:
+        """What the solver reaches and what is proven; an end that nothing proves is infinite."""
+        return self.prove(self.spec.solve(self.searched, cardinality, self.options), cardinality, effort=effort)
+
+    def build_result(self, outcome: SolverOutcome, cardinality: int, seconds: float) -> SparseEigResult:
+        """A solver's outcome in the caller's units and variables, without a certificate."""
+        vector = np.zeros(self.operator.size)
+        indices = outcome.vector.indices
+        vector[indices if self.allowed is None else self.allowed[indices]] = outcome.vector.weights
+        if not self.options.nonnegative and vector[int(np.abs(vector).argmax())] < 0.0:
+            vector = -vector  # the entry of largest magnitude is positive, so that signs are reproducible
         history = np.asarray(outcome.history, dtype=np.float64) / self.unit
         vector.flags.writeable = history.flags.writeable = False
         return SparseEigResult(
             vector=vector,
             value=outcome.value / self.unit,
-            cardinality=self.cardinality,
+            cardinality=cardinality,
             stop_reason=outcome.stop_reason,
             n_iterations=outcome.n_iterations,
             history=history,
             certificate=None,
             solver=self.method,
-            settings=self._settings() | outcome.settings,
+            settings=self._list_settings() | outcome.settings,
             seconds=seconds,
             names=self.operator.names,
         )
 
-    def certificate(self, outcome: SolverOutcome) -> Certificate:
-        """The bracket found in the units of the search, in the caller's units."""
-        found = certify_value(self.searched, self.cardinality, outcome.vector, proven=outcome.proven)
+    def prove(self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default") -> Certificate:
+        """The bracket around the optimum, from the vector found and the bounds of this effort."""
+        found = certify(self.searched, cardinality, outcome.vector, effort=effort, proven=outcome.proven)
+        return self.restate(found)
+
+    def restate(self, found: Certificate) -> Certificate:
+        """A bracket of the matrix searched as one of the caller's matrix."""
         low, high = sorted([found.lower_bound / self.unit, found.upper_bound / self.unit])
         if abs(self.unit) != 1.0:  # a power of two divides exactly, except where the quotient is denormal
             low, high = math.nextafter(low, -math.inf), math.nextafter(high, math.inf)
         return replace(found, lower_bound=low, upper_bound=high, scale=found.scale / abs(self.unit))
 
-    def best_so_far(self, stop: KeyboardInterrupt, seconds: float) -> SparseEigResult | None:
-        if isinstance(stop, SolveInterrupted) and isinstance(stop.result, SolverOutcome):  # a solver with a bracket
-            result = self.result(stop.result, seconds)
-            return replace(result, certificate=self.certificate(stop.result))
+    def _find_best(self, inner: object, cardinality: int, began: float) -> SparseEigResult | None:
+        """The best answer of an interrupted solve. ``inner``: the outcome of a solver that kept its bracket."""
+        seconds = time.perf_counter() - began
+        if isinstance(inner, SolverOutcome):
+            return replace(self.build_result(inner, cardinality, seconds), certificate=self.prove(inner, cardinality))
         progress = self.options.progress
         if progress.best is None:
             return None
         value = recomputed_value(self.searched, progress.best)
-        iterations = progress.iterations
-        return self.result(SolverOutcome(progress.best, value, StopReason.INTERRUPTED, iterations, [value]), seconds)
+        outcome = SolverOutcome(progress.best, value, StopReason.INTERRUPTED, progress.iterations, [value])
+        return self.build_result(outcome, cardinality, seconds)
 
-    def _in_full(self, vector: SparseVector) -> NDArray[np.float64]:
-        within = vector.spread(self.problem.size)
-        if self.allowed is None:
-            return within
-        full = np.zeros(self.operator.size)
-        full[self.allowed] = within
-        return full
+    def warn_of_limit(self) -> None:
+        """Warn that a run ended at max_iterations; shown where a public function's helper was asked from."""
+        message = (
+            f"stopped at max_iterations={self.options.max_iterations} before the objective settled; the answer is "
+            "valid but may improve. Raise max_iterations, or use polish='swap'."
+        )
+        warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
-    def _settings(self) -> dict[str, Any]:
+    def _list_settings(self) -> dict[str, Any]:
         options = self.options
         return self.problem.describe() | {
             "which": self.which,
@@ -294,6 +313,63 @@ class _Request:
             "atol": options.atol,
             "max_iterations": options.max_iterations,
         }
+
+
+def find_search_unit(operator: Operator, which: str) -> float:
+    """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales.
+
+    Squares of entries near 1e300 or 1e-300 leave the range of floating point; a power of two moves them to the
+    middle of it without rounding.
+    """
+    sign = 1.0 if which == "largest" else -1.0
+    magnitude = operator.magnitude()
+    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
+    return sign if abs(exponent) <= LARGEST_PLAIN_EXPONENT else math.ldexp(sign, min(-exponent, 1000))
+
+
+def scale_for_search(problem: Operator, unit: float) -> Operator:
+    """The matrix times the unit of its search."""
+    if unit == 1.0:
+        return problem
+    searched = ShiftedOperator(problem, sign=unit)
+    if unit < 0.0 and problem.positive_semidefinite:
+        searched.positive_semidefinite = False
+    return searched
+
+
+def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> SolverSpec:
+    """The solver of that name, if it exists and accepts this operator and these wishes."""
+    if not isinstance(method, str) or method not in SOLVERS:
+        message = f"method={method!r} is not known. Allowed: {one_of(SOLVERS)}."
+        raise OptionError(message, parameter="method")
+    spec = SOLVERS[method]
+    missing = [name for name in spec.needs if not hasattr(operator, name)]
+    if missing:
+        accepting = [name for name, solver in SOLVERS.items() if all(hasattr(operator, n) for n in solver.needs)]
+        message = (
+            f"solver {method!r} needs {type(operator).__name__}.{missing[0]}, which it does not have. "
+            f"Solvers that accept this operator: {', '.join(sorted(accepting)) or 'none'}."
+        )
+        raise UnsupportedOperatorError(message)
+    if nonnegative and not spec.supports_nonnegative:
+        able = sorted(name for name, solver in SOLVERS.items() if solver.supports_nonnegative)
+        message = f"method={method!r} cannot keep loadings nonnegative. Methods that can: {', '.join(able)}."
+        raise OptionError(message, parameter="method")
+    return spec
+
+
+def check_definite(method: str, operator: Operator) -> None:
+    """Refuse a matrix seen to be indefinite where the method is defined for covariances only."""
+    if not SOLVERS[method].needs_psd or operator.positive_semidefinite:
+        return
+    diagonal = operator.diagonal()
+    if operator.positive_semidefinite is False or float(diagonal.min()) < -1e-10 * float(abs(diagonal).max()):
+        able = sorted(name for name, solver in SOLVERS.items() if not solver.needs_psd)
+        message = (
+            f"method={method!r} is defined for covariance (positive semidefinite) matrices only, and this matrix is "
+            f"indefinite. Methods for every symmetric matrix: {', '.join(able)}."
+        )
+        raise UnsupportedOperatorError(message)
 
 
 def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
@@ -309,170 +385,14 @@ def _check_start(start: Any, size: int, allowed: Indices | None) -> Any:
     return within
 
 
-def spreading(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
+def _report_in_full(on_iteration: OnIteration | None, allowed: Indices | None, size: int) -> OnIteration | None:
     """The caller's callback, seeing vectors of full length even when the search runs over candidates."""
     if on_iteration is None or allowed is None:
         return on_iteration
 
-    def spread(iteration: int, vector: NDArray[np.float64], value: float) -> None:
+    def report(iteration: int, vector: NDArray[np.float64], value: float) -> None:
         full = np.zeros(size)
         full[allowed] = vector
         on_iteration(iteration, full, value)
 
-    return spread
-
-
-def _signed(vector: NDArray[np.float64], *, nonnegative: bool) -> NDArray[np.float64]:
-    """The vector with its entry of largest magnitude positive, so that signs are reproducible."""
-    leading = vector[int(np.abs(vector).argmax())]
-    return vector if nonnegative or leading >= 0.0 else -vector
-
-
-def solve_exact(
-    A: Any,
-    cardinality: int,
-    *,
-    time_limit: float = 60.0,
-    gap: float = 1e-6,
-    warm_start: Any = None,
-    on_iteration: OnIteration | None = None,
-) -> SparseEigResult:
-    """Find the k-sparse unit vector with the largest x'Ax and prove that it is.
-
-    Parameters
-    ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
-        A symmetric matrix; it may be indefinite.
-    cardinality : int
-        Number of non-zeros allowed (*k*).
-    time_limit : float
-        Seconds after which the bracket reached so far is returned.
-    gap : float
-        Stop when the relative gap is proven to be at most this.
-    warm_start : array of shape (n_features,), optional
-        A vector to start the search for good answers from, instead of the default solver's own starts.
-    on_iteration : callable, optional
-        Called as ``on_iteration(iteration, vector, value)`` at iterations and nodes; if it has a method
-        ``on_bracket``, that is called as ``on_bracket(iteration, low, high)`` at every node.
-
-    Returns
-    -------
-    SparseEigResult
-        ``certificate`` is the bracket; ``stop_reason`` is "optimal", "gap" or "time_limit"; ``settings`` holds the
-        number of ``nodes`` and ``presolved_size``, the number of variables that probing left.
-
-    Raises
-    ------
-    SolveInterrupted
-        On Ctrl-C; a KeyboardInterrupt whose ``result`` has the bracket reached.
-
-    References
-    ----------
-    B. Moghaddam, Y. Weiss, S. Avidan, "Spectral bounds for sparse PCA: exact and greedy algorithms", NIPS 2006.
-
-    Examples
-    --------
-    >>> import sparseigen as se
-    >>> result = se.solve_exact(se.datasets.load_pitprops().matrix, 5)
-    >>> round(result.value, 6), result.stop_reason.value, result.certificate.optimal
-    (3.406155, 'optimal', True)
-    """
-    operator = as_operator(A)
-    cardinality = check_cardinality(cardinality, operator.size)
-    extra = {"time_limit": check_positive(time_limit, "time_limit"), "gap": check_tolerance(gap, "gap")}
-    start = "auto" if warm_start is None else check_start_vector(warm_start, operator.size)
-    progress = Progress(operator.size, on_iteration)
-    options = SolverOptions(start=start, progress=progress, extra=extra)
-    began = time.perf_counter()
-    try:
-        outcome = branch_and_bound(operator, cardinality, options)
-    except SolveInterrupted as stop:
-        outcome = stop.result  # type: ignore[assignment]  # branch_and_bound's own, a SolverOutcome
-        raise SolveInterrupted(_result(operator, cardinality, outcome, extra, began)) from None
-    result = _result(operator, cardinality, outcome, extra, began)
-    if result.certificate is not None:
-        warn_of_rounding(operator, cardinality, result.certificate)
-    return result
-
-
-def _result(
-    operator: Operator, cardinality: int, outcome: SolverOutcome, extra: dict[str, float], began: float
-) -> SparseEigResult:
-    vector = outcome.vector.spread(operator.size)
-    if vector[int(np.abs(vector).argmax())] < 0.0:
-        vector = -vector
-    history = np.asarray(outcome.history, dtype=np.float64)
-    vector.flags.writeable = history.flags.writeable = False
-    return SparseEigResult(
-        vector=vector,
-        value=outcome.value,
-        cardinality=cardinality,
-        stop_reason=outcome.stop_reason,
-        n_iterations=outcome.n_iterations,
-        history=history,
-        certificate=certify_value(operator, cardinality, outcome.vector, proven=outcome.proven),
-        solver="exact",
-        settings=operator.describe() | {"which": "largest", "method": "exact"} | extra | outcome.settings,
-        seconds=time.perf_counter() - began,
-        names=operator.names,
-    )
-
-
-def upper_bound(A: Any, cardinality: int, *, effort: str = "default") -> Certificate:
-    """Prove how large the largest k-sparse eigenvalue of A can be.
-
-    Parameters
-    ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
-        A symmetric matrix; it may be indefinite.
-    cardinality : int
-        Number of non-zeros allowed (*k*).
-    effort : {"cheap", "default", "tight"}
-        "cheap": trace of the k largest diagonal entries (Gram and other positive semidefinite matrices), largest
-        eigenvalue, row sums (Gershgorin). "default": scaled row sums and the dual of the penalised problem as well.
-        "tight": that dual to convergence, and a split of A into a spectral and a row part, for up to about 10 s.
-
-    Returns
-    -------
-    Certificate
-        ``upper_bound`` is proven; ``lower_bound`` is reached by the answer of the default solver, which the bounds
-        start from.
-
-    Raises
-    ------
-    UnsupportedOperatorError
-        If no bound of this effort applies.
-
-    Notes
-    -----
-    Everything holds in floating point. Row bounds are raised by 2 (k + 6) roundings of their terms; eigenvalues are
-    proven by a Cholesky factorisation that succeeds, with Rump's margin; dual points are checked one by one; the
-    rounding errors of the entries of a covariance add at most the sum of the k largest `Operator.entry_errors`.
-
-    References
-    ----------
-    A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008).
-    S. M. Rump, "Verification of positive definiteness", BIT 46 (2006), 433-452.
-
-    Examples
-    --------
-    >>> import sparseigen as se
-    >>> certificate = se.upper_bound(se.datasets.load_pitprops().matrix, 5)
-    >>> bool(certificate.lower_bound <= 3.406156 and certificate.upper_bound >= 3.406154)
-    True
-    """
-    operator = as_operator(A)
-    cardinality = check_cardinality(cardinality, operator.size)
-    check_choice(effort, EFFORTS, "effort")
-    options = SolverOptions(progress=Progress(operator.size))
-    problem = BoundProblem(operator, cardinality)
-    outcome = solve_truncated_power(problem.searchable(), cardinality, options)
-    certificate = certify_value(operator, cardinality, outcome.vector, effort=effort)
-    if not np.isfinite(certificate.upper_bound):
-        message = (
-            f"no bound of effort={effort!r} applies to this {type(operator).__name__} of size {operator.size}. "
-            "Use effort='default', or a matrix with smaller entries."
-        )
-        raise UnsupportedOperatorError(message)
-    warn_of_rounding(operator, cardinality, certificate)
-    return certificate
+    return report

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from sparseigen.certificates import certify as certify_value
 from sparseigen.certificates.paths import FEWEST_POINTS, certify_path, certify_streamed_path, shares_certificates
-from sparseigen.checks.arguments import (
-    check_candidates,
-    check_cardinality,
-    check_count,
-    check_flag,
-    check_many,
-    check_method_options,
-    check_rng,
-)
+from sparseigen.certificates.portfolio import certify as certify_value
+from sparseigen.checks.arguments import check_flag, check_many
 from sparseigen.checks.memory import check_room
-from sparseigen.errors import OptionError, SolveInterrupted
-from sparseigen.operators import Operator, as_operator
-from sparseigen.operators.contract import Indices, SparseVector
-from sparseigen.operators.wrapped import ShiftedOperator, search_unit
-from sparseigen.results import Certificate, SparseEigResult, StopReason
-from sparseigen.results.path import SparsePath
-from sparseigen.solve.eigenvector import sparse_eigenvector, spreading
-from sparseigen.solvers import SolverOptions, check_definite, check_solver
+from sparseigen.errors import OptionError
+from sparseigen.operators.contract import SparseVector
+from sparseigen.results import Certificate, SparsePath, StopReason
+from sparseigen.solve.eigenvector import Request
 from sparseigen.solvers.eigenpairs import leading_eigenvector
 from sparseigen.solvers.greedy import greedy_path
-from sparseigen.solvers.interface import OnIteration, Progress
+from sparseigen.solvers.interface import KeepWhenInterrupted, OnIteration, SolverOutcome
 from sparseigen.solvers.warm_path import warm_path
 
-Point = tuple[SparseVector, float]
+Points = dict[int, tuple[SparseVector, float]]
+Outcomes = dict[int, SolverOutcome]
+"""By cardinality, ascending."""
 
 
 def cardinality_path(
     A: Any,
     cardinalities: Iterable[int],
     *,
+    which: str = "largest",
     method: str = "tpower",
     certify: bool = True,
     nonnegative: bool = False,
@@ -54,10 +45,12 @@ def cardinality_path(
 
     Parameters
     ----------
-    A : array, scipy sparse matrix, DataFrame, or operator from `covariance`
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
         A symmetric matrix.
     cardinalities : iterable of int
         The k wanted; sorted, repeated ones dropped.
+    which : {"largest", "smallest"}
+        Which end of the spectrum.
     method : str
         "tpower" warm-starts every point from its neighbours, up and down the path. "pathspca" is one greedy path.
         Any other method solves each k on its own.
@@ -71,7 +64,8 @@ def cardinality_path(
     Returns
     -------
     SparsePath
-        Values never fall with k: a point that came out below the one before it takes that one's vector.
+        Values never fall with k (with ``which="smallest"`` never rise): a point that came out worse than the one
+        before it takes that one's vector.
 
     Raises
     ------
@@ -91,190 +85,129 @@ def cardinality_path(
     >>> path.suggest("share", share=0.9)
     7
     """
-    operator = as_operator(A)
-    allowed = check_candidates(candidates, operator.size, operator.names)
-    problem = operator if allowed is None else operator.restricted(allowed)
-    wanted = _check_cardinalities(cardinalities, problem.size, of="variables" if allowed is None else "candidates")
-    spec = check_solver(method, problem, nonnegative=check_flag(nonnegative, "nonnegative"))
-    check_definite(method, problem)
-    unit = search_unit(problem, "largest")
-    request = PathRequest(
-        problem,
-        unit,
-        wanted,
-        method,
-        nonnegative,
-        SolverOptions(
-            max_iterations=check_count(max_iterations, "max_iterations"),
-            rng=check_rng(rng),
-            progress=Progress(
-                problem.size, spreading(on_iteration, allowed, operator.size), lambda value: value / unit
-            ),
-            extra=check_method_options(method_options, spec.parameters, method),
-        ),
+    request = Request(
+        A,
+        which=which,
+        method=method,
+        nonnegative=nonnegative,
+        candidates=candidates,
+        max_iterations=max_iterations,
+        rng=rng,
+        on_iteration=on_iteration,
+        method_options=method_options,
     )
+    wanted = _check_cardinalities(cardinalities, request)
     certify = check_flag(certify, "certify")
-    answers = f"a path of {len(wanted)} answers, {operator.size} numbers each,"
-    check_room(8 * operator.size * len(wanted), answers, "ask for fewer cardinalities at a time")
-    search = _one_by_one if nonnegative else PATHS.get(method, _one_by_one)
-    began = time.perf_counter()
+    answers = f"a path of {len(wanted)} answers, {request.operator.size} numbers each,"
+    check_room(8 * request.operator.size * len(wanted), answers, "ask for fewer cardinalities at a time")
+    searched, began = request.searched, time.perf_counter()
     # First, because Ctrl-C must not wait for it later.
-    leading = leading_eigenvector(problem)
-    dense = float(leading @ problem.apply(leading))
-    try:
-        points = search(request)
-    except KeyboardInterrupt as stop:
-        reached = getattr(stop, "result", None) or {}
-        seconds = time.perf_counter() - began
-        found = [(k, reached[k]) for k in wanted if k in reached]
-        raise SolveInterrupted(_path(request, operator, allowed, found, dense, seconds) if found else None) from None
-    seconds = time.perf_counter() - began
-    path = _path(request, operator, allowed, list(zip(wanted, points, strict=True)), dense, seconds)
-    if not certify:
-        return path
-    try:
-        return replace(path, results=tuple(_certified(problem, list(path.results), _never_falling(points))))
-    except KeyboardInterrupt:  # the answer is there; only its proofs are not
-        raise SolveInterrupted(path) from None
+    leading = leading_eigenvector(searched)
+    dense = float(leading @ searched.apply(leading))
+    path: SparsePath | None = None
+    found: Outcomes = {}
+
+    def find_best(inner: object) -> SparsePath | None:
+        """The path before its proofs, or over the cardinalities reached until Ctrl-C came."""
+        if path is not None:
+            return path
+        reached = found | (_as_outcomes(inner, method) if isinstance(inner, dict) else {})
+        if not reached:
+            return None
+        stopped = {k: replace(reached[k], stop_reason=StopReason.INTERRUPTED) for k in sorted(reached)}
+        return _build_path(request, _never_fall(stopped), dense, time.perf_counter() - began)
+
+    with KeepWhenInterrupted(find_best):
+        _search(request, wanted, found)
+        outcomes = _never_fall(found)
+        path = _build_path(request, outcomes, dense, time.perf_counter() - began)
+        if not certify:
+            return path
+        certificates = _prove_path(request, outcomes)
+    results = zip(path, certificates, strict=True)
+    return replace(path, results=tuple(replace(result, certificate=proof) for result, proof in results))
 
 
-def _path(
-    request: PathRequest,
-    operator: Operator,
-    allowed: Indices | None,
-    found: Sequence[tuple[int, Point]],
-    dense: float,
-    seconds: float,
-) -> SparsePath:
-    """The path over the cardinalities found, uncertified; fewer than asked for were interrupted."""
-    points = _never_falling([point for _, point in found])
-    results = [
-        _result(request, operator, allowed, k, point, seconds) for (k, _), point in zip(found, points, strict=True)
-    ]
-    if len(found) < len(request.cardinalities):
-        results = [replace(result, stop_reason=StopReason.INTERRUPTED) for result in results]
-    return SparsePath(tuple(results), request.problem.trace(), max(dense, results[-1].value), seconds)
-
-
-@dataclass(frozen=True)
-class PathRequest:
-    """One call of `cardinality_path`, checked."""
-
-    problem: Operator
-    unit: float
-    """What the matrix is multiplied with for a search of its own; 1 but for extreme scales."""
-    cardinalities: list[int]
-    method: str
-    nonnegative: bool
-    options: SolverOptions
-
-    @property
-    def searched(self) -> Operator:
-        """The matrix times the unit."""
-        return self.problem if self.unit == 1.0 else ShiftedOperator(self.problem, sign=self.unit)
-
-    def in_callers_units(self, points: Iterable[Point]) -> list[Point]:
-        """The points with the values of the matrix itself."""
-        return [(vector, value / self.unit) for vector, value in points]
-
-
-def _warm(request: PathRequest) -> list[Point]:
-    try:
-        return request.in_callers_units(warm_path(request.searched, request.cardinalities, request.options))
-    except SolveInterrupted as stop:
-        reached: dict[int, Point] = stop.result  # type: ignore[assignment]  # warm_path's own
-        points = request.in_callers_units(reached.values())
-        raise SolveInterrupted(dict(zip(reached, points, strict=True))) from None
-
-
-def _greedy(request: PathRequest) -> list[Point]:
-    wanted = set(request.cardinalities)
-    greedy = request.options.extra.get("greedy", "approximate")
-    path = greedy_path(request.searched, request.cardinalities[-1], greedy=greedy)
-    return request.in_callers_units(point for point in path if len(point[0].indices) in wanted)
-
-
-def _one_by_one(request: PathRequest) -> list[Point]:
-    """Each k on its own, by `sparse_eigenvector`."""
-    points: list[Point] = []
-    for cardinality in request.cardinalities:
-        try:
-            result = sparse_eigenvector(
-                request.problem,
-                cardinality,
-                method=request.method,
-                nonnegative=request.nonnegative,
-                max_iterations=request.options.max_iterations,
-                certify=False,
-                rng=request.options.rng,
-                on_iteration=request.options.progress.on_iteration,
-                method_options=request.options.extra,
-            )
-        except KeyboardInterrupt:
-            raise SolveInterrupted(dict(zip(request.cardinalities, points, strict=False))) from None
-        points.append((SparseVector(result.support, result.vector[result.support]), result.value))
-    return points
-
-
-PATHS = {"tpower": _warm, "pathspca": _greedy}
-"""Methods with a path of their own; every other one solves each cardinality by itself."""
-
-
-def _check_cardinalities(cardinalities: Iterable[int], size: int, *, of: str) -> list[int]:
-    given = check_many(cardinalities, "cardinalities", "range(1, 21)")
-    wanted = sorted({check_cardinality(k, size, what="cardinalities", of=of) for k in given})
+def _check_cardinalities(cardinalities: Iterable[int], request: Request) -> list[int]:
+    several = check_many(cardinalities, "cardinalities", "range(1, 21)")
+    wanted = sorted({request.check_cardinality(k, what="cardinalities") for k in several})
     if not wanted:
         msg = "cardinalities is empty; give at least one, for example range(1, 21)."
         raise OptionError(msg, parameter="cardinalities")
     return wanted
 
 
-def _never_falling(points: Sequence[Point]) -> list[Point]:
-    best: list[Point] = []
-    for point in points:
-        best.append(best[-1] if best and best[-1][1] > point[1] else point)
-    return best
+def _search(request: Request, cardinalities: list[int], found: Outcomes) -> None:
+    """Fill in the outcome of every cardinality, by the method's own path or one by one."""
+    follow = None if request.options.nonnegative else PATHS.get(request.method)
+    if follow is not None:
+        found.update(_as_outcomes(follow(request, cardinalities), request.method))
+        return
+    for k in cardinalities:
+        progress = replace(request.options.progress, iterations=0, best=None, best_value=-np.inf)
+        found[k] = request.spec.solve(request.searched, k, replace(request.options, progress=progress))
+    if any(outcome.stop_reason is StopReason.ITERATION_LIMIT for outcome in found.values()):
+        request.warn_of_limit()
 
 
-def _result(
-    request: PathRequest, operator: Operator, allowed: Indices | None, cardinality: int, point: Point, seconds: float
-) -> SparseEigResult:
-    vector = np.zeros(operator.size)
-    vector[point[0].indices if allowed is None else allowed[point[0].indices]] = point[0].weights
-    if vector[int(np.abs(vector).argmax())] < 0.0:
-        vector = -vector
-    history = np.array([point[1]])
-    vector.flags.writeable = history.flags.writeable = False
-    return SparseEigResult(
-        vector=vector,
-        value=point[1],
-        cardinality=cardinality,
-        stop_reason=StopReason.FIXED_POINT if request.method == "tpower" else StopReason.COMPLETED,
-        n_iterations=1,
-        history=history,
-        certificate=None,
-        solver=request.method,
-        settings=request.problem.describe() | {"which": "largest", "method": request.method, "start": "path"},
-        seconds=seconds / len(request.cardinalities),
-        names=operator.names,
-    )
+def _follow_warm_path(request: Request, cardinalities: list[int]) -> Points:
+    return dict(zip(cardinalities, warm_path(request.searched, cardinalities, request.options), strict=True))
 
 
-def _certified(problem: Operator, results: list[SparseEigResult], points: list[Point]) -> list[SparseEigResult]:
+def _follow_greedy_path(request: Request, cardinalities: list[int]) -> Points:
+    greedy = request.options.extra.get("greedy", "approximate")
+    path = greedy_path(request.searched, cardinalities[-1], greedy=greedy)
+    points = {len(vector.indices): (vector, value) for vector, value in path}
+    return {k: points[k] for k in cardinalities}
+
+
+PATHS: dict[str, Callable[[Request, list[int]], Points]] = {
+    "tpower": _follow_warm_path,
+    "pathspca": _follow_greedy_path,
+}
+"""Methods with a path of their own; every other one solves each cardinality by itself."""
+
+
+def _as_outcomes(points: Points, method: str) -> Outcomes:
+    """Points of a path, each solved exactly on its support."""
+    reason = StopReason.FIXED_POINT if method == "tpower" else StopReason.COMPLETED
+    settings = {"start": "path", "polish": "solve"}
+    return {k: SolverOutcome(vector, value, reason, 1, [value], settings) for k, (vector, value) in points.items()}
+
+
+def _never_fall(outcomes: Outcomes) -> Outcomes:
+    """A point below the one before it takes that one's vector; what was proven of it is not proven for more."""
+    risen: Outcomes = {}
+    best: SolverOutcome | None = None
+    for k, outcome in outcomes.items():
+        best = replace(best, proven=None) if best is not None and best.value > outcome.value else outcome
+        risen[k] = best
+    return risen
+
+
+def _build_path(request: Request, outcomes: Outcomes, dense: float, seconds: float) -> SparsePath:
+    """The uncertified path. ``dense``: the leading eigenvalue of the matrix searched."""
+    results = tuple(request.build_result(outcome, k, seconds / len(outcomes)) for k, outcome in outcomes.items())
+    largest = max(dense, *(outcome.value for outcome in outcomes.values()))
+    return SparsePath(results, request.problem.trace(), largest / request.unit, seconds)
+
+
+def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
     """Certificates from the largest k down: whatever bounds k + 1 bounds k. Long paths are certified as a whole."""
-    prepared = problem.prepared_for(len(results))
-    together = certify_path if shares_certificates(prepared, len(results)) else None
-    if together is None and prepared.transfers_cost and len(results) >= FEWEST_POINTS:
-        together = certify_streamed_path
-    if together is not None:
-        shared = together(prepared, [result.cardinality for result in results], [vector for vector, _ in points])
-        return [replace(result, certificate=own) for result, own in zip(results, shared, strict=True)]
-    certified: list[SparseEigResult] = []
+    prepared = request.searched.prepared_for(len(outcomes))
+    if all(outcome.proven is None for outcome in outcomes.values()):
+        together = certify_path if shares_certificates(prepared, len(outcomes)) else None
+        if together is None and prepared.transfers_cost and len(outcomes) >= FEWEST_POINTS:
+            together = certify_streamed_path
+        if together is not None:
+            vectors = [outcome.vector for outcome in outcomes.values()]
+            return [request.restate(found) for found in together(prepared, list(outcomes), vectors)]
+    proofs: list[Certificate] = []
     larger: Certificate | None = None
-    for result, (vector, _) in zip(reversed(results), reversed(points), strict=True):
-        own = certify_value(prepared, result.cardinality, vector)
-        if larger is not None and larger.upper_bound < own.upper_bound:
-            own = replace(own, upper_bound=max(own.lower_bound, larger.upper_bound), method=larger.method)
-        certified.append(replace(result, certificate=own))
-        larger = own
-    return certified[::-1]
+    for k, outcome in reversed(outcomes.items()):
+        proof = certify_value(prepared, k, outcome.vector, proven=outcome.proven)
+        if larger is not None and larger.upper_bound < proof.upper_bound:
+            proof = replace(proof, upper_bound=max(proof.lower_bound, larger.upper_bound), method=larger.method)
+        proofs.append(request.restate(proof))
+        larger = proof
+    return proofs[::-1]

@@ -11,15 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.certificates.portfolio import certify
 from sparseigen.checks.arguments import check_cardinality, check_start_vector
 from sparseigen.checks.arrays import check_symmetric
 from sparseigen.errors import InputError, ShapeError, SparseigenError, ZeroMatrixError
-from sparseigen.operators import Operator, as_operator
-from sparseigen.operators.wrapped import ShiftedOperator, search_unit
+from sparseigen.operators.build import as_operator
 from sparseigen.results.certificate import RecoveryCheck, RecoveryTerms
-from sparseigen.solvers.interface import Progress, SolverOptions
-from sparseigen.solvers.truncated_power import solve_truncated_power
+from sparseigen.solve.eigenvector import WHICH, Request
 
 NAN = float("nan")
 
@@ -54,17 +51,9 @@ def restricted_norm(E: Any, s: int) -> tuple[float, float]:
         check_cardinality(s, int(np.shape(E)[0]), what="s")
         return 0.0, 0.0
     s = check_cardinality(s, operator.size, what="s")
-    brackets = [_bracket(signed, s) for signed in (operator, operator.negated())]
-    return max(0.0, *(low for low, _ in brackets)), max(high for _, high in brackets)
-
-
-def _bracket(operator: Operator, cardinality: int) -> tuple[float, float]:
-    options = SolverOptions(progress=Progress(operator.size))
-    unit = search_unit(operator, "largest")
-    searched = operator if unit == 1.0 else ShiftedOperator(operator, sign=unit)
-    outcome = solve_truncated_power(searched, cardinality, options)
-    certificate = certify(operator, cardinality, outcome.vector)
-    return certificate.lower_bound, certificate.upper_bound
+    largest, smallest = (Request(operator, which=which).bracket(s) for which in WHICH)
+    low = max(0.0, largest.lower_bound, -smallest.upper_bound)
+    return low, max(largest.upper_bound, -smallest.lower_bound)
 
 
 def recovery_check(A_true: Any, A_observed: Any, cardinality: int, start: Any) -> RecoveryCheck:

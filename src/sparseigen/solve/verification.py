@@ -31,7 +31,7 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
     ----------
     result : SparseEigResult
         An answer to a question about A.
-    A : array, scipy sparse matrix, DataFrame, or operator
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator
         The matrix.
     candidates : optional
         The candidates that were given to the solve, if any.
@@ -74,11 +74,11 @@ def _vector_checks(result: SparseEigResult, operator: Operator, allowed: Any) ->
     length = float(np.linalg.norm(vector))
     yield Check("unit norm", abs(length - 1.0) <= 1e-9, f"{length!r}")
     if result.names is not None and operator.names is not None:
-        other = [
+        differing = [
             i for i, (ours, theirs) in enumerate(zip(result.names, operator.names, strict=False)) if ours != theirs
         ]
-        same = not other and len(result.names) == len(operator.names)
-        detail = "those of the matrix" if same else f"not those of the matrix; they differ at variables {other[:5]}"
+        same = not differing and len(result.names) == len(operator.names)
+        detail = "those of the matrix" if same else f"not those of the matrix; they differ at variables {differing[:5]}"
         yield Check("names", same, detail)
     if allowed is not None:
         outside = np.setdiff1d(np.flatnonzero(vector), allowed)
@@ -116,17 +116,17 @@ def _certificate_checks(
     if allowed is not None:
         searched = searched.restricted(allowed)
         vector = SparseVector(np.searchsorted(allowed, vector.indices), vector.weights)
-    proven, how = _proven_again(searched, result.cardinality, vector, claimed_high, time_limit)
+    proven, how = _prove_again(searched, result.cardinality, vector, claimed_high, time_limit)
     holds = proven <= claimed_high + tolerance * abs(claimed_high)
     yield Check("proven end", holds, f"{claimed_high!r}, proven again {proven!r} by {how}")
     # What "proven optimal" means: both numbers below decide it, and neither is the caller's to choose.
-    own = certify(searched, result.cardinality, vector, effort="cheap")
-    meant = certificate.tolerance <= own.tolerance and certificate.scale <= 4.0 * own.scale
+    cheap = certify(searched, result.cardinality, vector, effort="cheap")
+    meant = certificate.tolerance <= cheap.tolerance and certificate.scale <= 4.0 * cheap.scale
     detail = f"gap {certificate.relative_gap:.3g}, tolerance {certificate.tolerance!r}, scale {certificate.scale!r}"
     yield Check("meaning of optimal", meant or not certificate.optimal, detail)
 
 
-def _proven_again(
+def _prove_again(
     operator: Operator, cardinality: int, vector: SparseVector, claimed: float, time_limit: float
 ) -> tuple[float, str]:
     best, how = np.inf, "nothing"

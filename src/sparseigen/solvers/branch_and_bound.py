@@ -14,11 +14,10 @@ from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, achieved_value, gamma
 from sparseigen.certificates.scaled_rows import FLOOR, row_bound, starting_weights
 from sparseigen.checks.arguments import check_positive, check_tolerance
-from sparseigen.errors import SolveInterrupted
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate, StopReason
 from sparseigen.solvers.eigenpairs import recomputed_value
-from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SolverSpec
+from sparseigen.solvers.interface import KeepWhenInterrupted, SolverOptions, SolverOutcome, SolverSpec
 from sparseigen.solvers.search_tree import Search
 from sparseigen.solvers.truncated_power import solve_truncated_power
 
@@ -82,11 +81,12 @@ class Bracket:
     nodes: int = 0
     survivors: int = 0
     history: list[float] = field(default_factory=list)
+    limits: dict[str, float] = field(default_factory=dict)
 
     def outcome(self, reason: StopReason) -> SolverOutcome:
         """The bracket as a solver's answer."""
         value = recomputed_value(self.operator, self.vector)
-        settings = {"nodes": self.nodes, "presolved_size": self.survivors}
+        settings = self.limits | {"nodes": self.nodes, "presolved_size": self.survivors}
         proven = Proven(self.upper, self.method, self.scale)
         history = [*self.history, value]
         return SolverOutcome(self.vector, value, reason, self.nodes, history, settings, proven)
@@ -103,10 +103,9 @@ def branch_and_bound(operator: Operator, cardinality: int, options: SolverOption
     gap = check_tolerance(options.extra.get("gap", GAP), "gap")
     first = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
     bracket = Bracket(operator, cardinality, SparseVector(first, np.ones(1)), survivors=operator.size)
-    try:
+    bracket.limits = {"time_limit": time_limit, "gap": gap}
+    with KeepWhenInterrupted(lambda inner: bracket.outcome(StopReason.INTERRUPTED)):
         reason = _close(bracket, options, began + time_limit, gap)
-    except KeyboardInterrupt:
-        raise SolveInterrupted(bracket.outcome(StopReason.INTERRUPTED)) from None
     return bracket.outcome(reason)
 
 
@@ -165,7 +164,7 @@ def _reason(bracket: Bracket, gap: float) -> StopReason:
     lower = achieved_value(bracket.operator, bracket.vector)
     reached = Certificate(lower, max(lower, bracket.upper), bracket.method, scale=bracket.scale)
     if reached.optimal and (bracket.finished or reached.relative_gap <= gap):
-        return StopReason.OPTIMAL
+        return StopReason.BRACKET_CLOSED
     if reached.relative_gap <= gap:
         return StopReason.GAP
     return StopReason.TIME_LIMIT if bracket.searchable else StopReason.COMPLETED

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.certificates.problem import Proven
+from sparseigen.errors import SolveInterrupted
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import StopReason
 
@@ -45,6 +47,38 @@ class Progress:
         if on_bracket is not None:
             low, high = sorted((self.value_of(lower), self.value_of(upper)))
             on_bracket(self.iterations, low, high)
+
+
+class KeepWhenInterrupted:
+    """Turns Ctrl-C within a ``with`` block into `SolveInterrupted` that carries what is worth keeping.
+
+    Parameters
+    ----------
+    find_best : callable
+        Called as ``find_best(inner)``; what it returns becomes ``result``. ``inner`` is the ``result`` of a
+        `SolveInterrupted` that came out of the block, else None.
+    completed : iterable
+        What was finished before; read when Ctrl-C comes, so that a list that grows meanwhile counts as it is then.
+
+    Examples
+    --------
+    >>> try:
+    ...     with KeepWhenInterrupted(lambda inner: "so far"):
+    ...         raise KeyboardInterrupt
+    ... except SolveInterrupted as stop:
+    ...     print(stop.result)
+    so far
+    """
+
+    def __init__(self, find_best: Callable[[object], object], completed: Iterable[object] = ()) -> None:
+        self.find_best, self.completed = find_best, completed
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, stop: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(stop, KeyboardInterrupt):
+            raise SolveInterrupted(self.find_best(getattr(stop, "result", None)), tuple(self.completed)) from None
 
 
 @dataclass(frozen=True)
@@ -99,4 +133,4 @@ class SolverSpec:
     parameters: tuple[str, ...] = ()
     """Names of the method's own parameters."""
     solve_block: BlockSolver | None = None
-    """For methods that can find several components at once: the same, with one cardinality a component."""
+    """For methods that can find several components at once: the same, with one cardinality per component."""

@@ -16,7 +16,6 @@ from itertools import pairwise
 import numpy as np
 
 from sparseigen import kernels
-from sparseigen.errors import SolveInterrupted
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector, Weights
 from sparseigen.solvers.eigenpairs import (
     LARGEST_DENSE_PROBLEM,
@@ -25,7 +24,7 @@ from sparseigen.solvers.eigenpairs import (
     lower_end,
     warm_eigenpair,
 )
-from sparseigen.solvers.interface import SolverOptions
+from sparseigen.solvers.interface import KeepWhenInterrupted, SolverOptions
 from sparseigen.solvers.truncated_power import solve_truncated_power
 
 PRODUCTS_A_POINT = 4
@@ -66,15 +65,13 @@ def warm_path(
     shift = max(0.0, -lower_end(operator)) if operator.positive_semidefinite is False else 0.0
     climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
     polish = "swap" if len(cardinalities) <= FEW_POINTS else "solve"
-    try:
+    with KeepWhenInterrupted(lambda inner: {k: (vector, value - shift) for k, (vector, value) in climber.best.items()}):
         for cardinality in _anchors(cardinalities):
             found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
             climber.climb(cardinality, found.vector.indices, found.vector.weights)
         for cardinality, vector in _from_block(climber.operator, cardinalities, options):
             climber.climb(cardinality, vector.indices, vector.weights)
         climber.sweep()
-    except KeyboardInterrupt:
-        raise SolveInterrupted({k: (vector, value - shift) for k, (vector, value) in climber.best.items()}) from None
     return [(vector, value - shift) for vector, value in climber.points()]
 
 

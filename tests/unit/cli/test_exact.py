@@ -47,7 +47,7 @@ def test_support_by_number(tmp_path: Path) -> None:
 def test_exact(pitprops: Path, tmp_path: Path) -> None:
     result = run("exact", pitprops, "--covariance", "-k", "5", "--out", tmp_path / "out")
     assert result.exit_code == 0
-    assert "optimal after" in result.stdout
+    assert "bracket closed after" in result.stdout
     document = json.loads((tmp_path / "out" / "result.json").read_text())
     assert document["answer"]["value"] == pytest.approx(3.406155, abs=1e-6)
 

@@ -165,36 +165,6 @@ def test_input_is_not_written_to(data) -> None:
     np.testing.assert_array_equal(data, before)
 
 
-def test_cardinality_search_finds_the_true_variables(rng) -> None:
-    data = rng.standard_normal((120, 25)) + 2.0 * rng.standard_normal((120, 1)) * (np.arange(25) < 6)
-    search = se.CardinalitySearchCV(cardinalities=range(1, 26)).fit(data)
-    assert search.cardinality_ == [6]
-    assert set(np.flatnonzero(search.best_estimator_.components_[0])) == set(range(6))
-    assert search.cv_results_["split_test_share"].shape == (5, 25)
-    assert search.transform(data).shape == (120, 1)
-
-
-def test_cardinality_search_for_several_components_and_sparse_data(data) -> None:
-    base = se.SparsePCA(2, certify=False)
-    search = se.CardinalitySearchCV(base, cardinalities=[2, 4, 8], cv=3, rule="best").fit(sp.csr_matrix(data))
-    assert len(search.cardinality_) == 2
-    with pytest.raises(OptionError, match="rule='median'"):
-        se.CardinalitySearchCV(rule="median").fit(data)
-
-
-def test_stability_tells_true_variables_from_noise(rng) -> None:
-    data = rng.standard_normal((100, 20)) + 2.0 * rng.standard_normal((100, 1)) * (np.arange(20) < 4)
-    found = se.selection_stability(data, 6, n_resamples=20, rng=1)
-    assert set(found.stable(threshold=0.95)) == {0, 1, 2, 3}
-    assert found.frequencies[0].sum() == pytest.approx(6.0)
-    frame = found.to_frame()
-    assert frame["frequency"].iloc[0] == 1.0
-    with pytest.raises(OptionError, match=r"share=0.01 of 100 samples"):
-        se.selection_stability(data, 6, share=0.01)
-    with pytest.raises(OptionError, match="'auto'"):
-        se.selection_stability(data, "auto")
-
-
 def test_results_carry_the_names_of_a_frame(data) -> None:
     names = [f"v{j}" for j in range(data.shape[1])]
     named = se.SparsePCA(cardinality=3).fit(pd.DataFrame(data, columns=names))

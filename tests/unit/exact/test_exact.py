@@ -71,7 +71,7 @@ def test_presolve_from_blocks_keeps_every_better_support(rng, monkeypatch):
 
 def test_time_limit_returns_a_valid_bracket(hard):
     result = se.solve_exact(hard, 12, time_limit=0.05)
-    assert result.stop_reason is se.StopReason.TIME_LIMIT
+    assert result.stop_reason is se.results.StopReason.TIME_LIMIT
     assert result.certificate.lower_bound <= result.certificate.upper_bound
     assert result.certificate.relative_gap > 1e-6
     better = se.solve_exact(hard, 12, time_limit=2.0)
@@ -81,7 +81,7 @@ def test_time_limit_returns_a_valid_bracket(hard):
 
 def test_gap_stops_early(hard):
     result = se.solve_exact(hard, 4, gap=0.2)
-    assert result.stop_reason is se.StopReason.GAP
+    assert result.stop_reason is se.results.StopReason.GAP
     assert 1e-6 < result.certificate.relative_gap <= 0.2
 
 
@@ -106,7 +106,7 @@ def test_interruption_carries_a_valid_bracket(hard, calls):
     with pytest.raises(SolveInterrupted) as stopped:
         se.solve_exact(hard, 12, on_iteration=StopAfter(calls))
     result = stopped.value.result
-    assert result.stop_reason is se.StopReason.INTERRUPTED
+    assert result.stop_reason is se.results.StopReason.INTERRUPTED
     assert result.certificate.lower_bound <= result.value * (1.0 + 1e-12)
     assert result.certificate.upper_bound >= best * (1.0 - 1e-12)
     assert np.isfinite(result.certificate.upper_bound)

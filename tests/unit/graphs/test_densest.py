@@ -21,7 +21,7 @@ def test_curve_keeps_the_order_asked_for_and_helps_itself(rng):
     matrix = random_graph(rng, 100, 0.1)
     curve = se.density_curve(matrix, [20, 5, 10, 5])
     assert curve.ks == [20, 5, 10, 5]
-    assert curve.results[1].density == curve.results[3].density
+    assert curve.results[1].density == curve.results[3].density == curve[5].density
     for result in curve:
         assert result.density <= result.certificate.upper_bound
         assert result.density >= se.densest_k_subgraph(matrix, result.k, start="degree", polish=None).density

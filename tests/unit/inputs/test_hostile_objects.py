@@ -285,7 +285,7 @@ def test_arguments_of_the_wrong_shape(table) -> None:
         se.SparsePCA(cardinality=2).fit(table).inverse_transform([["a"]])
 
 
-@pytest.mark.parametrize("call", [se.explained_variance, se.refine_components])
+@pytest.mark.parametrize("call", [se.explained_variance, se.components.refine_components])
 @pytest.mark.parametrize(
     ("vectors", "error"),
     [
@@ -306,7 +306,7 @@ def test_components_that_are_none(call, vectors, error, table) -> None:
 
 def test_a_component_without_entries_cannot_be_refined(table) -> None:
     with pytest.raises(errors.InputError, match="component 1 of vectors is the zero vector"):
-        se.refine_components(table.T @ table, [np.eye(5)[0], np.zeros(5)])
+        se.components.refine_components(table.T @ table, [np.eye(5)[0], np.zeros(5)])
 
 
 @pytest.mark.parametrize("answer", [None, "x", 3, [1.0, 0.0]])

@@ -14,7 +14,7 @@ from sparseigen.errors import NonFiniteError, UnsupportedOperatorError, ZeroMatr
 from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.operators.matrix import summed
-from sparseigen.solvers import check_solver
+from sparseigen.solve.eigenvector import check_solver
 
 
 class WithBlocks(Foreign):

@@ -23,7 +23,9 @@ def full(pitprops) -> Report:
     data, results, path = pitprops
     names = [HOSTILE, *data.names[1:]]
     rng = np.random.default_rng(0)
-    stability = se.SelectionStability(rng.random((2, 13)), np.array([r.vector != 0 for r in results]), 7, None)
+    stability = se.components.SelectionStability(
+        rng.random((2, 13)), np.array([r.vector != 0 for r in results]), 7, None
+    )
     return component_report(
         results,
         path=path,

@@ -63,7 +63,7 @@ def test_long_components_of_a_path_are_cut_and_say_so() -> None:
     vector = np.linspace(1.0, 2.0, 900)
     matrix = sp.csr_array(sp.diags_array(vector))
     result = se.sparse_eigenvector(matrix, 900, method="pca", certify=False)
-    long = se.SparseEigResult(
+    long = se.results.SparseEigResult(
         vector / np.linalg.norm(vector), 1.0, 900, result.stop_reason, 1, np.ones(1), None, "x", {}, 0.0
     )
     inside = payload(component_report([long], path=[long]))
@@ -94,7 +94,7 @@ def test_bad_input_is_refused(pitprops) -> None:
 
 def test_stability_of_other_data_is_refused(pitprops) -> None:
     _, results, _ = pitprops
-    other = se.SelectionStability(np.ones((1, 4)), np.ones((1, 4), dtype=bool), 3, None)
+    other = se.components.SelectionStability(np.ones((1, 4)), np.ones((1, 4), dtype=bool), 3, None)
     with pytest.raises(ShapeError, match="stability is about 4 variables, the components about 13"):
         component_report(results, stability=other)
 
@@ -103,7 +103,7 @@ def test_infinite_bounds_and_odd_settings_do_not_break_the_page(pitprops) -> Non
     _, results, _ = pitprops
     odd = dataclasses.replace(
         results[0],
-        certificate=se.Certificate(1.0, float("inf"), "none"),
+        certificate=se.results.Certificate(1.0, float("inf"), "none"),
         settings={"time_limit": float("inf"), "seed": np.int64(3), "rng": object},
     )
     report = component_report([odd], path=[odd])

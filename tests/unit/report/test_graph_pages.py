@@ -73,3 +73,9 @@ def test_graph_page_refuses(club) -> None:
         as_positions({"a": "north"})
     with pytest.raises(OptionError, match="give a mapping from node"):
         as_positions([1, 2])
+
+
+@pytest.mark.parametrize("given", [None, 5, "x", [5], [se.sparse_eigenvector(np.eye(3), 2)]])
+def test_pages_about_what_is_no_subgraph(given):
+    with pytest.raises(OptionError, match="curve_or_result"):
+        graph_report(given)

@@ -39,7 +39,7 @@ def test_plots_of_results(pitprops, club) -> None:
     curve = club[1].plot()
     np.testing.assert_allclose(curve.data[1].y, club[1].densities)
     named = se.sparse_eigenvector(np.diag([2.0, 1.0]), 1)
-    hostile = se.SparseEigResult(
+    hostile = se.results.SparseEigResult(
         named.vector, 1.0, 1, named.stop_reason, 1, np.ones(1), None, "x", {}, 0.0, ("<b>", "c")
     )
     assert hostile.plot().layout.yaxis.ticktext == ("&lt;b&gt;",)

@@ -49,7 +49,7 @@ def test_loadings_of_the_leading_eigenvector_take_one_step(data, method) -> None
         np.cov(data.T), 4, method=method, certify=False, on_iteration=lambda *step: heard.append(step)
     )
     assert result.n_iterations == len(result.history) == len(heard) == 1
-    assert result.stop_reason is se.StopReason.COMPLETED
+    assert result.stop_reason is se.results.StopReason.COMPLETED
     np.testing.assert_allclose(np.abs(heard[0][1]), np.abs(result.vector))
 
 
@@ -162,7 +162,7 @@ def test_a_start_that_leads_nowhere_is_cut_to_its_largest_entries() -> None:
     result = se.sparse_eigenvector(
         np.diag([2.0, 1.0, 0.0, 0.0, 0.0]), 2, start=start, polish=None, certify=False
     )  # A x = 0
-    assert result.stop_reason is se.StopReason.FIXED_POINT
+    assert result.stop_reason is se.results.StopReason.FIXED_POINT
     np.testing.assert_allclose(np.abs(result.vector), np.array([0.0, 0.0, 0.0, 0.9, 0.4]) / 0.97**0.5)
 
 
@@ -249,7 +249,7 @@ def test_an_operators_own_loop_is_used_where_nothing_has_to_be_watched(data, mon
     result = se.sparse_eigenvector(operator, 2, **options)
     assert len(asked) == 1
     assert asked[0]["max_iterations"] == 700
-    assert (result.stop_reason, result.support.tolist()) == (se.StopReason.VALUE_STALLED, [4, 5])
+    assert (result.stop_reason, result.support.tolist()) == (se.results.StopReason.VALUE_STALLED, [4, 5])
     heard = []
     watched = se.sparse_eigenvector(operator, 2, on_iteration=lambda *step: heard.append(step), **options)
     assert len(asked) == 1

@@ -13,10 +13,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from sparseigen import StopReason, covariance, kernels, progress_bar, sparse_eigenvector
+from sparseigen import covariance, kernels, sparse_eigenvector
 from sparseigen.errors import ConvergenceWarning, SolveInterrupted, StartError
 from sparseigen.operators import as_operator
 from sparseigen.problems import brute_force
+from sparseigen.report import progress_bar
+from sparseigen.results import StopReason
 from tests.common.checks import check_result
 
 
@@ -341,7 +343,7 @@ class TestInterruption:
 
         matrix = covariance_matrix(rng)
         answer = sparse_eigenvector(matrix, 6, certify=False)
-        monkeypatch.setattr("sparseigen.solve.eigenvector.certify_value", interrupted)
+        monkeypatch.setattr("sparseigen.solve.eigenvector.certify", interrupted)
         with pytest.raises(SolveInterrupted) as caught:
             sparse_eigenvector(matrix, 6)
         np.testing.assert_array_equal(caught.value.result.vector, answer.vector)  # type: ignore[attr-defined]

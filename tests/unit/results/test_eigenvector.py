@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sparseigen import Certificate, SparseEigResult, StopReason, sparse_eigenvector
+from sparseigen import sparse_eigenvector
+from sparseigen.results import Certificate, SparseEigResult, StopReason
 
 
 @pytest.fixture
@@ -63,13 +64,3 @@ def test_html_escapes_names(result: SparseEigResult) -> None:
     page = result._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
-
-
-def test_certificate_gap_and_optimality() -> None:
-    assert Certificate(1.0, 2.0, "trace").relative_gap == 0.5
-    assert not Certificate(1.0, 2.0, "trace").optimal
-    assert Certificate(1.0, 1.0 + 1e-9, "trace").optimal
-    assert str(Certificate(1.0, 1.0, "trace")) == "proven optimal"
-    assert str(Certificate(1.0, 1.00001, "trace")) == "gap < 0.01%"
-    assert Certificate(0.0, 0.0, "trace").relative_gap == 0.0
-    assert Certificate(-2.0, -1.0, "trace").relative_gap == 0.5

@@ -1,4 +1,4 @@
-"""Several components: deflations, blocks and joint refinement."""
+"""Several components: one after the other and in blocks, and the cardinalities they get."""
 
 from __future__ import annotations
 
@@ -6,45 +6,16 @@ import numpy as np
 import pytest
 
 import sparseigen as se
+from sparseigen import errors
+from sparseigen.components.sequential import cardinality_grid, choose_cardinalities
 from sparseigen.errors import CardinalityError, OptionError, ZeroMatrixError
 from sparseigen.operators import as_operator
-from sparseigen.operators.deflated import DEFLATIONS
 
 
 @pytest.fixture
 def matrix(rng):
     data = rng.standard_normal((30, 12))
     return data.T @ data
-
-
-def explicit(matrix, vectors, name):
-    """The deflations as written in Mackey's paper, on the formed matrix."""
-    directions = []
-    for x in vectors:
-        if name == "projection":
-            rest = np.eye(len(x)) - np.outer(x, x)
-            matrix = rest @ matrix @ rest
-        elif name == "hotelling":
-            matrix = matrix - (x @ matrix @ x) * np.outer(x, x)
-        elif name == "schur":
-            matrix = matrix - np.outer(matrix @ x, matrix @ x) / (x @ matrix @ x)
-        else:
-            q = x - sum((d @ x) * d for d in directions) if directions else x
-            q = q / np.linalg.norm(q)
-            directions.append(q)
-            matrix = matrix - (q @ matrix @ q) * np.outer(q, q)
-    return matrix
-
-
-@pytest.mark.parametrize("name", sorted(DEFLATIONS))
-def test_deflation_equals_the_formed_matrix(matrix, rng, name) -> None:
-    vectors = rng.standard_normal((3, 12)) * (rng.random((3, 12)) < 0.5)
-    vectors[:, 0] = 1.0
-    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
-    operator = as_operator(matrix)
-    for x in vectors:
-        operator = DEFLATIONS[name](operator, x)
-    np.testing.assert_allclose(operator.to_dense(), explicit(matrix, vectors, name), atol=1e-10 * matrix.max())
 
 
 def test_projection_leaves_nothing_along_earlier_components(matrix) -> None:
@@ -81,26 +52,6 @@ def test_errors_name_the_component(matrix) -> None:
         se.sparse_components(matrix, [])
 
 
-def test_refinement_never_lowers_the_adjusted_variance_nor_adds_loadings(matrix) -> None:
-    vectors = np.array([r.vector for r in se.sparse_components(matrix, [5, 3, 2], method="threshold", certify=False)])
-    refined = se.refine_components(matrix, vectors)
-    before, after = (se.explained_variance(matrix, v).sum() for v in (vectors, refined))
-    assert after >= before
-    assert ((refined != 0.0).sum(axis=1) <= (vectors != 0.0).sum(axis=1)).all()
-    np.testing.assert_allclose(np.linalg.norm(refined, axis=1), 1.0)
-
-
-def test_gradient_of_the_adjusted_variance(matrix, rng) -> None:
-    from sparseigen.components.joint import adjusted_variance
-
-    columns = rng.standard_normal((12, 3))
-    value, gradient = adjusted_variance(matrix, columns)
-    assert value == pytest.approx(se.explained_variance(matrix, columns.T).sum())
-    step = rng.standard_normal(columns.shape)
-    ahead, behind = (adjusted_variance(matrix, columns + t * step)[0] for t in (1e-6, -1e-6))
-    assert (ahead - behind) / 2e-6 == pytest.approx(float((gradient * step).sum()), rel=1e-5)
-
-
 def test_an_interruption_keeps_the_components_finished_before_it() -> None:
     matrix = se.datasets.load_pitprops().matrix
     first = se.sparse_components(matrix, [7], certify=False)[0]
@@ -116,3 +67,19 @@ def test_an_interruption_keeps_the_components_finished_before_it() -> None:
     assert len(caught.value.completed) == 1
     np.testing.assert_array_equal(caught.value.completed[0].vector, first.vector)
     assert caught.value.result is not None
+
+
+def test_choosing_by_itself() -> None:
+    operator = as_operator(se.datasets.load_pitprops().matrix)
+    with pytest.raises(errors.OptionError, match="chooses component by component; with deflation='block' give numbers"):
+        choose_cardinalities(operator, "auto", 2, deflation="block")
+    with pytest.raises(errors.OptionError, match=r"share=0\.0 must be above 0 and at most 1"):
+        choose_cardinalities(operator, "auto", 1, share=0.0)
+    with pytest.raises(errors.CardinalityError, match="a grid of cardinalities needs at least one variable, got 0"):
+        cardinality_grid(0)
+    assert cardinality_grid(1) == [1]
+
+
+def test_methods_without_blocks(matrix) -> None:
+    with pytest.raises(errors.OptionError, match="method='tpower' finds one component at a time; deflation='block'"):
+        se.sparse_components(matrix, [2, 2], deflation="block", method="tpower")

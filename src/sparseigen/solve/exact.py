@@ -1,0 +1,126 @@
+"""Proofs on request: `solve_exact` closes the bracket by search, `upper_bound` proves one without an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sparseigen.certificates.portfolio import EFFORTS
+from sparseigen.checks.arguments import check_choice, check_start_vector
+from sparseigen.operators.build import as_operator
+from sparseigen.results import Certificate, SparseEigResult
+from sparseigen.solve.eigenvector import Request
+from sparseigen.solvers.interface import OnIteration
+
+
+def solve_exact(
+    A: Any,
+    cardinality: int,
+    *,
+    which: str = "largest",
+    time_limit: float = 60.0,
+    gap: float = 1e-6,
+    warm_start: Any = None,
+    on_iteration: OnIteration | None = None,
+) -> SparseEigResult:
+    """Find the k-sparse unit vector with the largest (or smallest) x'Ax and prove that it is.
+
+    Parameters
+    ----------
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
+        A symmetric matrix; it may be indefinite.
+    cardinality : int
+        Number of non-zeros allowed (*k*).
+    which : {"largest", "smallest"}
+        Which end of the spectrum. Of the smallest the certificate reads the other way round: the answer attains
+        ``upper_bound``, and ``lower_bound`` is proven.
+    time_limit : float
+        Seconds after which the bracket reached so far is returned.
+    gap : float
+        Stop when the relative gap is proven to be at most this.
+    warm_start : array of shape (n_features,), optional
+        A vector to start the search for good answers from, instead of the default solver's own starts.
+    on_iteration : callable, optional
+        Called as ``on_iteration(iteration, vector, value)`` at iterations and nodes; if it has a method
+        ``on_bracket``, that is called as ``on_bracket(iteration, low, high)`` at every node.
+
+    Returns
+    -------
+    SparseEigResult
+        ``certificate`` is the bracket; ``stop_reason`` is "bracket_closed", "gap" or "time_limit"; ``settings`` holds
+        the number of ``nodes`` and ``presolved_size``, the number of variables that probing left.
+
+    Raises
+    ------
+    SolveInterrupted
+        On Ctrl-C; a KeyboardInterrupt whose ``result`` has the bracket reached.
+
+    References
+    ----------
+    B. Moghaddam, Y. Weiss, S. Avidan, "Spectral bounds for sparse PCA: exact and greedy algorithms", NIPS 2006.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> result = se.solve_exact(se.datasets.load_pitprops().matrix, 5)
+    >>> round(result.value, 6), result.stop_reason.value, result.certificate.optimal
+    (3.406155, 'bracket_closed', True)
+    """
+    operator = as_operator(A)
+    start = "auto" if warm_start is None else check_start_vector(warm_start, operator.size)
+    limits = {"time_limit": time_limit, "gap": gap}
+    request = Request(
+        operator, which=which, method="exact", start=start, on_iteration=on_iteration, method_options=limits
+    )
+    return request.answer(request.check_cardinality(cardinality))
+
+
+def upper_bound(A: Any, cardinality: int, *, which: str = "largest", effort: str = "default") -> Certificate:
+    """Prove how large the largest k-sparse eigenvalue of A can be, or how small the smallest.
+
+    Parameters
+    ----------
+    A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
+        A symmetric matrix; it may be indefinite.
+    cardinality : int
+        Number of non-zeros allowed (*k*).
+    which : {"largest", "smallest"}
+        Which end of the spectrum. For "smallest" the proven end is ``lower_bound``: no k-sparse unit vector has a
+        smaller x'Ax.
+    effort : {"cheap", "default", "tight"}
+        "cheap": trace of the k largest diagonal entries (Gram and other positive semidefinite matrices), largest
+        eigenvalue, row sums (Gershgorin). "default": scaled row sums and the dual of the penalised problem as well.
+        "tight": that dual to convergence, and a split of A into a spectral and a row part, for up to about 10 s.
+
+    Returns
+    -------
+    Certificate
+        ``upper_bound`` is proven; ``lower_bound`` is reached by the answer of the default solver, which the bounds
+        start from. With ``which="smallest"`` the two change places.
+
+    Raises
+    ------
+    UnsupportedOperatorError
+        If no bound of this effort applies.
+
+    Notes
+    -----
+    Everything holds in floating point. Row bounds are raised by 2 (k + 6) roundings of their terms; eigenvalues are
+    proven by a Cholesky factorisation that succeeds, with Rump's margin; dual points are checked one by one; the
+    rounding errors of the entries of a covariance add at most the sum of the k largest `Operator.entry_errors`.
+
+    References
+    ----------
+    A. d'Aspremont, F. Bach, L. El Ghaoui, "Optimal solutions for sparse principal component analysis", JMLR 9 (2008).
+    S. M. Rump, "Verification of positive definiteness", BIT 46 (2006), 433-452.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> certificate = se.upper_bound(se.datasets.load_pitprops().matrix, 5)
+    >>> bool(certificate.lower_bound <= 3.406156 and certificate.upper_bound >= 3.406154)
+    True
+    """
+    request = Request(A, which=which)
+    cardinality = request.check_cardinality(cardinality)
+    check_choice(effort, EFFORTS, "effort")
+    return request.bound(cardinality, effort=effort)

@@ -1,0 +1,71 @@
+"""Requests: what is checked once for all functions, what settings say, and where warnings point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen.errors import ConvergenceWarning, OptionError, PrecisionWarning, SolveInterrupted
+from sparseigen.solve.eigenvector import Request
+from sparseigen.solvers import SOLVERS
+
+MATRIX = se.datasets.load_pitprops().matrix
+
+
+def test_the_table_of_solvers_is_complete_where_it_is_defined() -> None:
+    assert {"tpower", "exact", "pathspca", "gpower-l1"} <= set(SOLVERS)
+
+
+def test_the_matrix_searched_is_the_one_asked_about() -> None:
+    assert Request(MATRIX).unit == 1.0
+    plain = Request(MATRIX)
+    assert plain.searched is plain.problem is plain.operator
+    negative = Request(MATRIX, which="smallest", candidates=[1, 4, 6])
+    assert negative.unit == -1.0
+    np.testing.assert_array_equal(negative.searched.to_dense(), -MATRIX[np.ix_([1, 4, 6], [1, 4, 6])])
+    huge = Request(MATRIX * 2.0**300)
+    assert huge.unit == 2.0 ** round(np.log2(huge.unit))
+    np.testing.assert_array_equal(huge.searched.to_dense(), MATRIX * 2.0**300 * huge.unit)
+
+
+def test_settings_say_what_was_chosen() -> None:
+    settings = se.sparse_eigenvector(MATRIX, 3, which="smallest", rtol=1e-5, certify=False).settings
+    assert settings["which"] == "smallest"
+    assert settings["method"] == "tpower"
+    assert settings["rtol"] == 1e-5
+    assert settings["max_iterations"] == 1000
+
+
+def test_warnings_point_to_the_caller() -> None:
+    with pytest.warns(ConvergenceWarning) as caught:
+        se.sparse_eigenvector(MATRIX, 5, max_iterations=1, polish=None, certify=False)
+    assert {warning.filename for warning in caught} == {__file__}
+    values = np.random.default_rng(0).standard_normal((200, 4))
+    values[:, 0] = values[:, 1:].sum(axis=1) / 100.0 + 1e-7 * values[:, 0]
+    operator = se.covariance(values.astype(np.float32))
+    for call in (se.sparse_eigenvector, se.upper_bound):
+        with pytest.warns(PrecisionWarning, match="is rounding") as said:
+            call(operator, 4, which="smallest")
+        assert {warning.filename for warning in said} == {__file__}
+
+
+def test_callbacks_that_are_none_are_refused() -> None:
+    for call in (se.sparse_eigenvector, se.solve_exact):
+        with pytest.raises(OptionError, match="on_iteration=5 must be a function"):
+            call(MATRIX, 3, on_iteration=5)
+
+
+@pytest.mark.parametrize("which", ["largest", "smallest"])
+def test_an_interruption_keeps_the_best_answer(which) -> None:
+    def stop(iteration, vector, value) -> None:
+        if iteration == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(SolveInterrupted) as caught:
+        se.sparse_eigenvector(MATRIX, 5, which=which, candidates=range(1, 13), on_iteration=stop)
+    found = caught.value.result
+    assert found.stop_reason.value == "interrupted"
+    assert found.vector[0] == 0.0
+    assert found.value == pytest.approx(found.vector @ MATRIX @ found.vector)
+    assert caught.value.__suppress_context__

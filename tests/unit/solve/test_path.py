@@ -1,0 +1,197 @@
+"""Paths of cardinalities: what is found and proven, and what an interruption keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted
+from sparseigen.results import SparsePath
+from sparseigen.solvers import SOLVERS
+
+MATRIX = se.datasets.load_pitprops().matrix
+
+
+@pytest.fixture(scope="module")
+def pitprops():
+    return se.datasets.load_pitprops().matrix
+
+
+@pytest.fixture(scope="module")
+def path(pitprops):
+    return se.cardinality_path(pitprops, range(1, 14))
+
+
+def best_by_brute_force(matrix, k):
+    return max(np.linalg.eigvalsh(matrix[np.ix_(s, s)])[-1] for s in combinations(range(len(matrix)), k))
+
+
+def test_every_point_is_the_optimum_on_pitprops(path, pitprops) -> None:
+    expected = [best_by_brute_force(pitprops, k) for k in range(1, 14)]
+    np.testing.assert_allclose(path.values, expected, rtol=1e-10)
+
+
+def test_certificates_bracket_the_optimum_and_never_rise_as_k_falls(path) -> None:
+    assert all(r.certificate.lower_bound <= r.certificate.upper_bound for r in path)
+    assert (np.diff(path.upper_bounds) >= 0.0).all()
+    assert (path.upper_bounds >= path.values).all()
+
+
+@pytest.mark.parametrize("method", sorted(SOLVERS))
+def test_values_never_fall_for_any_method(method, rng) -> None:
+    data = rng.standard_normal((25, 14))
+    found = se.cardinality_path(se.covariance(data), [2, 3, 5, 8, 13], method=method, certify=False)
+    assert (np.diff(found.values) >= 0.0).all()
+    dense = np.cov(data.T)
+    for result in found:
+        assert len(result.support) <= result.cardinality
+        assert result.value == pytest.approx(result.vector @ dense @ result.vector)
+
+
+def test_a_path_over_candidates_stays_within_them(pitprops) -> None:
+    found = se.cardinality_path(pitprops, [1, 2, 3], candidates=[2, 3, 4, 9], certify=False)
+    assert {int(j) for result in found for j in result.support} <= {2, 3, 4, 9}
+    expected = best_by_brute_force(pitprops[np.ix_([2, 3, 4, 9], [2, 3, 4, 9])], 3)
+    assert found[3].value == pytest.approx(expected)
+
+
+def test_nonnegative_path(pitprops) -> None:
+    found = se.cardinality_path(pitprops, [2, 4, 8], nonnegative=True, certify=False)
+    assert all((result.vector >= 0.0).all() for result in found)
+
+
+def test_indefinite_matrix(rng) -> None:
+    matrix = rng.standard_normal((10, 10))
+    matrix = matrix + matrix.T
+    found = se.cardinality_path(matrix, range(1, 11), certify=False)
+    assert found.values[-1] == pytest.approx(np.linalg.eigvalsh(matrix)[-1])
+    assert (np.diff(found.values) >= 0.0).all()
+
+
+def test_looking_up_and_errors(path, pitprops) -> None:
+    assert path[5].cardinality == 5
+    assert len(path) == 13
+    with pytest.raises(KeyError, match="cardinality 20 is not on the path"):
+        path[20]
+    with pytest.raises(CardinalityError, match="cardinalities=14"):
+        se.cardinality_path(pitprops, [14])
+    with pytest.raises(OptionError, match="cardinalities is empty"):
+        se.cardinality_path(pitprops, [])
+
+
+class Interrupting:
+    """Lets a function be called so many times, then Ctrl-C comes."""
+
+    def __init__(self, function: Any, calls: int) -> None:
+        self.function, self.calls = function, calls
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        self.calls -= 1
+        if self.calls < 0:
+            raise KeyboardInterrupt
+        return self.function(*given, **named)
+
+
+@pytest.mark.parametrize("method", ["tpower", "backward"])
+def test_interruption_keeps_what_was_found(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparseigen.solvers import warm_path
+
+    def limit(calls: int) -> None:
+        if method == "tpower":
+            monkeypatch.setattr(
+                warm_path, "solve_truncated_power", Interrupting(warm_path.solve_truncated_power, calls)
+            )
+        else:
+            spec = SOLVERS[method]
+            monkeypatch.setitem(SOLVERS, method, replace(spec, solve=Interrupting(spec.solve, calls)))
+
+    limit(2)
+    with pytest.raises(SolveInterrupted) as stop:
+        se.cardinality_path(MATRIX, [2, 5, 9], method=method)
+    found = stop.value.result
+    assert isinstance(found, SparsePath)
+    assert found.cardinalities.tolist() == [2, 5]
+    assert [result.stop_reason.value for result in found] == ["interrupted"] * 2
+    whole = se.cardinality_path(MATRIX, [2, 5], method="tpower", certify=False) if method == "backward" else None
+    assert whole is None or found.values[0] <= whole.values[0] + 1e-12
+    limit(0)
+    with pytest.raises(SolveInterrupted) as stop:
+        se.cardinality_path(MATRIX, [2, 5, 9], method=method)
+    assert stop.value.result is None
+
+
+def test_interruption_during_the_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sparseigen.solve import path
+
+    monkeypatch.setattr(path, "_prove_path", Interrupting(None, 0))
+    with pytest.raises(SolveInterrupted) as stop:
+        se.cardinality_path(MATRIX, [2, 5])
+    found = stop.value.result
+    assert isinstance(found, SparsePath)
+    assert found.upper_bounds is None
+    assert found.values[1] == pytest.approx(3.406155, abs=1e-6)
+
+
+def test_on_iteration_of_a_path() -> None:
+    seen: list[int] = []
+    se.cardinality_path(
+        MATRIX, [3], candidates=[0, 1, 2, 3], on_iteration=lambda i, vector, value: seen.append(len(vector))
+    )
+    assert set(seen) == {13}
+
+
+@pytest.mark.parametrize("kind", ["covariance", "indefinite"])
+def test_the_smallest_end(kind, rng) -> None:
+    matrix = np.cov(rng.standard_normal((30, 9)).T) if kind == "covariance" else rng.standard_normal((9, 9))
+    matrix = matrix + matrix.T
+    found = se.cardinality_path(matrix, range(1, 10), which="smallest")
+    expected = [-best_by_brute_force(-matrix, k) for k in range(1, 10)]
+    assert found.which == "smallest"
+    assert (np.diff(found.values) <= 0.0).all()
+    assert (found.values >= np.array(expected) - 1e-12).all()
+    assert found.values[-1] == pytest.approx(expected[-1])
+    assert found.dense_optimum == pytest.approx(np.linalg.eigvalsh(matrix)[0])
+    assert (found.lower_bounds <= expected).all()
+    assert (np.diff(found.lower_bounds) <= 0.0).all()
+    assert (np.abs(found.upper_bounds - found.values) <= 1e-9).all()
+    for result in found:
+        assert result.settings["which"] == "smallest"
+        assert result.value == pytest.approx(result.vector @ matrix @ result.vector)
+
+
+def test_the_smallest_end_is_that_of_single_solves() -> None:
+    found = se.cardinality_path(MATRIX, [3, 5], which="smallest", method="backward", certify=False)
+    for result in found:
+        single = se.sparse_eigenvector(MATRIX, result.cardinality, which="smallest", method="backward", certify=False)
+        assert result.value <= single.value
+        assert result.history.size == result.n_iterations or result.history[-1] == pytest.approx(result.value)
+
+
+def test_methods_for_covariances_refuse_the_smallest_end() -> None:
+    with pytest.raises(se.errors.UnsupportedOperatorError, match="positive semidefinite"):
+        se.cardinality_path(MATRIX, [2], which="smallest", method="rsvd")
+    with pytest.raises(OptionError, match="which='middle' is not known"):
+        se.cardinality_path(MATRIX, [2], which="middle")
+
+
+def test_an_exact_path_keeps_its_proofs(rng) -> None:
+    matrix = np.cov(rng.standard_normal((25, 14)).T)
+    found = se.cardinality_path(matrix, [2, 4, 6], method="exact")
+    assert all(result.certificate.optimal for result in found)
+    np.testing.assert_allclose(found.values, [best_by_brute_force(matrix, k) for k in (2, 4, 6)])
+
+
+def test_a_limit_on_iterations_is_said_once() -> None:
+    with pytest.warns(se.errors.ConvergenceWarning, match="max_iterations=1") as caught:
+        se.cardinality_path(MATRIX, [4, 6], method="rsvd", max_iterations=1, certify=False)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_callbacks_that_are_none_are_refused() -> None:
+    with pytest.raises(OptionError, match="on_iteration=5 must be a function"):
+        se.cardinality_path(MATRIX, [2], on_iteration=5)
