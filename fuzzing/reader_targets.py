@@ -126,9 +126,9 @@ def _checkpoint(path: Path) -> Any:
 
 
 def _partition(path: Path) -> Any:
-    from sparseigen.rows.partitions import EdgePartition, load_partition
+    from sparseigen.rows.partitions import Partition, load_partition
 
-    return load_partition(0, EdgePartition(path.name, path=str(path)), None)
+    return load_partition(0, Partition(path.name, path=str(path)), None)
 
 
 # ---- what another reader finds ----

@@ -17,7 +17,7 @@ import numpy as np
 
 from fuzzing import reader_targets as targets
 from sparseigen.errors import SparseigenError
-from sparseigen.io import hdf5 as hdf5_probe
+from sparseigen.io import hdf5_probe
 
 LIMIT = 256 << 20
 """Bytes that the readers are told to be free."""
@@ -146,6 +146,7 @@ def main() -> None:
                 targets.TARGETS[name].read(generate(name, 0, 0, Path(place))[0])
         resource.setrlimit(resource.RLIMIT_AS, (_in_use("VmSize") + ROOM,) * 2)
     _tell_free_memory()
+    os.environ[hdf5_probe.SWITCH] = "1"
     hdf5_probe.CPU_SECONDS = 5
     watch = Watch()
     folder = Path(tempfile.mkdtemp(prefix="sparseigen-fuzz-"))

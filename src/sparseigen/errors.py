@@ -104,6 +104,8 @@ class ClusterError(SparseigenError, ConnectionError):
 class GraphTooLargeError(SparseigenError, MemoryError):
     """No core of a graph on a cluster is small enough to be brought home."""
 
+    __new__ = Exception.__new__  # MemoryError has its own, which is refused where others unpickle this one
+
 
 class NodeError(InputError, KeyError):
     """A vertex was named that the graph does not have."""
@@ -121,6 +123,8 @@ class MissingDependencyError(SparseigenError, ImportError):
 
 class DeviceMemoryError(SparseigenError, MemoryError):
     """The accelerator has too little memory for the data or for the work on them."""
+
+    __new__ = Exception.__new__  # MemoryError has its own, which is refused where others unpickle this one
 
 
 class CheckpointError(InputError):

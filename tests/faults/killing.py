@@ -165,12 +165,14 @@ def main(writer: str, kills: int, seed: int, folder: Path) -> None:
 
 
 def _after_one_more(write: Callable[[Path, int], None], folder: Path) -> list[str]:
-    """Strays that are left after one more write of the same name (new names each time leave theirs)."""
+    """Strays that are left after one more write of the same name a day later (new names each time leave theirs)."""
     if write is _new_result:
         return []
     if write is _checkpoint:
         for name in ("saved", "saved.data"):
             (folder / name).unlink(missing_ok=True)
+    for stray in folder.rglob("*.partial"):
+        os.utime(stray, (0, 0))
     write(folder, 10**9)
     return [entry.name for entry in folder.rglob("*.partial")]
 

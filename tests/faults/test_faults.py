@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
 
 from sparseigen import errors
-from sparseigen.io.writing import remove_strays, whole_file, write_folder, write_whole
+from sparseigen.io.writing import whole_file, write_folder, write_whole
 from sparseigen.operators.checkpoint import PassLog
-from tests.faults.killing import IDENTITY, WRITERS
+from tests.faults.killing import IDENTITY, WRITERS, body, check_body
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork and signals")
 REPLACING = ("file", "report", "result", "convert")
@@ -201,21 +202,48 @@ def test_links_and_devices_are_not_written_through(tmp_path: Path) -> None:
     assert victim.read_text() == "mine"
 
 
-def test_strays_go_and_what_others_write_stays(tmp_path: Path) -> None:
-    (tmp_path / ".x.0123abcd.partial").write_text("left by a killed process")
+def test_old_strays_go_and_what_others_write_stays(tmp_path: Path) -> None:
     (tmp_path / ".y.0123abcd.partial").write_text("of another name")
     (tmp_path / ".x.mine.partial").write_text("no name of ours")
+    (tmp_path / ".x.0123abcd.partial").write_text("left by a killed process")
     folder = tmp_path / ".x.89abcdef.partial"
     folder.mkdir()
     (folder / "a").write_text("left")
+    for stray in tmp_path.iterdir():
+        os.utime(stray, (0, 0))
+    (tmp_path / ".x.fedcba98.partial").write_text("of somebody who may still write")
+    kept = {".y.0123abcd.partial", ".x.mine.partial", ".x.fedcba98.partial"}
     with whole_file(tmp_path / "x") as first:
         first.write(b"first")
-        running = [path.name for path in tmp_path.iterdir()]
-        remove_strays(tmp_path / "x")
-        assert sorted(path.name for path in tmp_path.iterdir()) == sorted(running)
+        running = {path.name for path in tmp_path.iterdir()}
         write_whole(tmp_path / "x", "second")
+        assert {path.name for path in tmp_path.iterdir()} == running | {"x"}
+        assert (tmp_path / "x").read_text() == "second"
     assert (tmp_path / "x").read_text() == "first"
-    assert {path.name for path in tmp_path.iterdir()} == {"x", ".y.0123abcd.partial", ".x.mine.partial"}
+    assert {path.name for path in tmp_path.iterdir()} == kept | {"x"}
+
+
+def test_two_writers_of_one_file(tmp_path: Path) -> None:
+    """The last one wins, whole; no read in between finds half a file."""
+    write_whole(tmp_path / "x", body(0))
+    writers = [
+        Thread(target=lambda first=first: [write_whole(tmp_path / "x", body(first + i)) for i in range(0, 60, 2)])
+        for first in (1, 2)
+    ]
+    for writer in writers:
+        writer.start()
+    seen = set()
+    while any(writer.is_alive() for writer in writers):
+        seen.add(check_body((tmp_path / "x").read_text()))
+    assert seen
+    assert check_body((tmp_path / "x").read_text()) in (59, 60)
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_files_have_the_permissions_of_files(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("x")
+    write_whole(tmp_path / "x", "x")
+    assert (tmp_path / "x").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 @pytest.fixture

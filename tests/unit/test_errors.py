@@ -73,3 +73,11 @@ def test_checks_of_arguments_name_the_argument(parameter: str, refuse: Callable[
         refuse()
     assert refused.value.parameter == parameter
     assert parameter in str(refused.value)
+
+
+def test_errors_are_the_built_ins_callers_expect() -> None:
+    assert issubclass(errors.CardinalityError, ValueError)
+    assert issubclass(errors.UnsupportedOperatorError, TypeError)
+    assert issubclass(errors.MissingDependencyError, ImportError)
+    assert issubclass(errors.DtypeError, TypeError)
+    assert issubclass(errors.SolveInterrupted, KeyboardInterrupt)

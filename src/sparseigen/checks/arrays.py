@@ -1,14 +1,12 @@
 """Checks of data and of symmetric matrices: finite, of one type, symmetric, small enough.
 
-Arrays, frames and memory maps at the door: checked once, then only operators see them.
-
-This module (with its neighbours in ``inputs``) is the only place that asks what type a caller's object has.
+Arrays, frames and memory maps are checked once; from then on only operators see them.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,16 +17,17 @@ from sparseigen.checks.coercion import (
     as_tensor,
     check_device,
     check_integers,
-    checked_sparse,
+    check_same_order,
+    float_dtype,
     is_tensor,
     plain_array,
     rounded_to,
+    split_frame,
 )
 from sparseigen.checks.memory import check_room
+from sparseigen.checks.sparse import check_sparse
 from sparseigen.errors import (
     DtypeError,
-    DuplicateNamesError,
-    InputError,
     NonFiniteError,
     NotSymmetricError,
     OptionError,
@@ -36,44 +35,6 @@ from sparseigen.errors import (
     TooFewSamplesError,
     ZeroMatrixError,
 )
-
-
-def check_same_order(matrix: Any) -> None:
-    """Refuse a frame, or a table of a file, whose rows have the names of its columns in another order.
-
-    Its diagonal is then not its diagonal; where the numbers happen to be symmetric all the same, nothing else would
-    notice. Rows that are only numbered, or have other names, say nothing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> check_same_order(pd.DataFrame([[1.0, 0.0], [0.0, 2.0]], index=["a", "b"], columns=["a", "b"]))
-    """
-    rows, columns = row_names(matrix), column_names(matrix)
-    if rows is None or columns is None or rows == columns or sorted(rows) != sorted(columns):
-        return
-    place = next(i for i, (row, column) in enumerate(zip(rows, columns, strict=True)) if row != column)
-    message = (
-        f"the rows of the matrix have the names of its columns in another order: row {place} is {rows[place]!r}, "
-        f"column {place} is {columns[place]!r}. Bring both into one order first, for a frame with "
-        "frame.loc[frame.columns]."
-    )
-    raise InputError(message)
-
-
-def row_names(matrix: Any) -> list[str] | None:
-    """The names of the rows of a frame or table, where it has any."""
-    found = getattr(matrix, "row_labels", None)
-    if found is None and hasattr(matrix, "columns"):
-        found = getattr(matrix, "index", None)
-    return None if found is None or callable(found) else [str(name) for name in found]
-
-
-def column_names(matrix: Any) -> list[str] | None:
-    """The names of the columns of a frame or table, where it has any."""
-    found = getattr(matrix, "names" if hasattr(matrix, "row_labels") else "columns", None)
-    return None if found is None or callable(found) else [str(name) for name in found]
-
 
 Array = NDArray[Any]
 
@@ -105,7 +66,7 @@ class CheckedArray:
 def check_symmetric(matrix: Any) -> CheckedArray:
     """A symmetric matrix from a dense array, a scipy sparse matrix or a frame."""
     check_same_order(matrix)
-    values, names = _split_frame(matrix)
+    values, names = split_frame(matrix)
     if is_sparse(values):
         return _check_symmetric_sparse(values, names)
     values = _real_array(values, "the matrix")
@@ -136,22 +97,22 @@ def check_data(data: Any, *, device: Any = None) -> CheckedArray:
     """
     if is_tensor(data):
         values = as_tensor(data)
-        _check_data_shape(tuple(values.shape))  # finiteness is checked where the numbers are
+        check_data_shape(tuple(values.shape))  # finiteness is checked where the numbers are
         return CheckedArray(values, "device", None, device=values.device if device is None else check_device(device))
     if device is not None:
         return _for_device(check_data(data), check_device(device))
-    values, names = _split_frame(data)
+    values, names = split_frame(data)
     if is_sparse(values):
         values = _real_sparse(values, "X")
-        _check_data_shape(values.shape)
+        check_data_shape(values.shape)
         _check_finite(values.data, "X", None, sparse=values)
         return CheckedArray(values, "sparse", names)
     mapped = isinstance(values, np.memmap)
     if mapped and values.dtype in (np.float32, np.float64):
-        _check_data_shape(values.shape)
+        check_data_shape(values.shape)
         return CheckedArray(values, "mapped", names)  # finiteness is checked in the pass that finds the means
     values = _real_array(values, "X")
-    _check_data_shape(values.shape)
+    check_data_shape(values.shape)
     _check_finite(values, "X", names)
     return CheckedArray(values, "dense", names)
 
@@ -161,13 +122,11 @@ def check_block(values: Any) -> tuple[Any, tuple[str, ...] | None]:
 
     Finiteness is checked in the pass that finds the means.
     """
-    values, names = _split_frame(values)
+    values, names = split_frame(values)
     if is_sparse(values):
         return _real_sparse(values, "X").tocsr(), names
     values = _real_array(values, "X")
-    if values.ndim != 2:
-        message = f"X has {values.ndim} dimensions; it must be a table of samples x variables (2 dimensions)."
-        raise ShapeError(message)
+    check_two_sides(values.shape, "X")
     return np.ascontiguousarray(values), names
 
 
@@ -202,68 +161,6 @@ def non_finite_message(what: str, count: int, row: int, column: int, names: Sequ
     )
 
 
-def _module(value: Any) -> str:
-    return type(value).__module__.split(".")[0]
-
-
-def _split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
-    """The numbers and the column names of a frame or a table from a file; other objects pass without names."""
-    if _module(value) == "sparseigen" and hasattr(value, "row_labels"):
-        return value.values, value.names
-    if _module(value) == "pyarrow" and hasattr(value, "to_pandas"):
-        value = value.to_pandas()
-    module = _module(value)
-    if type(value).__name__ == "LazyFrame" and module == "polars":
-        message = "the data are a polars LazyFrame, which holds no numbers yet; pass frame.collect()."
-        raise DtypeError(message)
-    if module not in ("pandas", "polars") or not hasattr(value, "columns"):
-        return value, None
-    names = tuple(str(name) for name in value.columns)
-    repeated = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
-    if repeated:
-        message = (
-            f"the frame has {len(repeated)} repeated column names, the first is {repeated[0]!r}; rename the columns."
-        )
-        raise DuplicateNamesError(message)
-    if module == "pandas":
-        kinds: dict[str, Any] = {str(name): dtype for name, dtype in zip(value.columns, value.dtypes, strict=True)}
-        bad = [name for name, dtype in kinds.items() if getattr(dtype, "kind", "O") not in "fiub"]
-    else:
-        kinds = dict(value.schema)
-        bad = [str(name) for name, dtype in kinds.items() if not _is_number(dtype)]
-    if bad:
-        message = f"{len(bad)} columns are not numeric, the first is {bad[0]!r}; drop or encode them first."
-        raise DtypeError(message)
-    _check_mixed_columns(value, kinds)
-    if module == "polars":
-        return value.to_numpy(), names
-    return _pandas_values(value), names
-
-
-def _check_mixed_columns(frame: Any, kinds: Mapping[str, Any]) -> None:
-    """Whole numbers beside others become floating point on their way into one array: refuse those that would change."""
-    if len(set(kinds.values())) == 1 and isinstance(next(iter(kinds.values())), np.dtype):
-        return  # one type of NumPy's: the array is looked at as a whole
-    for place, (name, dtype) in enumerate(kinds.items()):
-        if str(dtype).lower() in ("int64", "uint64"):
-            column = frame[frame.columns[place]]
-            column = column.drop_nulls() if hasattr(column, "drop_nulls") else column.dropna()
-            check_integers(np.asarray(column.to_numpy()), f"column {name!r}")
-
-
-def _is_number(dtype: Any) -> bool:
-    """Whether NumPy has numbers for a type of polars; it has none of 128 bits."""
-    return str(dtype) == "Boolean" or (dtype.is_numeric() and not str(dtype).endswith("128"))
-
-
-def _pandas_values(frame: Any) -> Any:
-    if all(hasattr(dtype, "fill_value") and hasattr(dtype, "subtype") for dtype in frame.dtypes) and len(frame.dtypes):
-        return frame.sparse.to_coo()
-    if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):  # nullable columns: a gap becomes NaN
-        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    return frame.to_numpy()
-
-
 def _real_array(values: Any, what: str) -> Array:
     """A float32 or float64 array; the caller's own array where it already is one."""
     array = plain_array(values, what)
@@ -281,8 +178,7 @@ def _real_array(values: Any, what: str) -> Array:
         raise DtypeError(message)
     if kind in "iu":
         check_integers(array, what)
-    # Half precision and float32 of either byte order are kept in float32.
-    wanted = np.dtype(np.float32 if kind == "f" and array.dtype.itemsize <= 4 else np.float64)
+    wanted = float_dtype(array.dtype, what)
     if array.dtype == wanted:
         return array
     converted = f"{what}, converted from {array.dtype} to {wanted},"
@@ -293,10 +189,10 @@ def _real_array(values: Any, what: str) -> Array:
 def _real_sparse(values: Any, what: str) -> Any:
     if values.dtype.kind not in "fiub":
         _real_array(np.empty(0, dtype=values.dtype), what)
-    values = checked_sparse(values, what)  # kernels follow these indices without a second look
+    values = check_sparse(values, what)  # kernels follow these indices without a second look
     if values.dtype.kind in "iu":
         check_integers(values.data, what)
-    wanted = np.dtype(np.float32 if values.dtype.kind == "f" and values.dtype.itemsize == 4 else np.float64)
+    wanted = float_dtype(values.dtype, what)
     if values.dtype == wanted:
         return values
     check_room(16 * values.nnz, f"{what}, converted from {values.dtype} to {wanted},", "pass float32 numbers")
@@ -314,14 +210,23 @@ def _check_not_empty(shape: tuple[int, ...], what: str) -> None:
         raise ShapeError(message)
 
 
-def _check_data_shape(shape: tuple[int, ...]) -> None:
-    if len(shape) != 2:
-        message = f"X has {len(shape)} dimensions; it must be a table of samples x variables (2 dimensions)."
-        raise ShapeError(message)
-    _check_not_empty(shape, "X")
+def check_data_shape(shape: Sequence[int], what: str = "X") -> tuple[int, int]:
+    """The sides of a table with at least two rows and one column."""
+    check_two_sides(shape, what)
+    _check_not_empty(tuple(shape), what)
     if shape[0] < 2:
-        message = f"X has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself as it is."
+        message = (
+            f"{what} has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself as it is."
+        )
         raise TooFewSamplesError(message)
+    return int(shape[0]), int(shape[1])
+
+
+def check_two_sides(shape: Sequence[int], what: str) -> None:
+    """Refuse what is not a table."""
+    if len(shape) != 2:
+        message = f"{what} has {len(shape)} dimensions; it must be a table of samples x variables (2 dimensions)."
+        raise ShapeError(message)
 
 
 def row_blocks(n_rows: int, n_columns: int) -> list[slice]:

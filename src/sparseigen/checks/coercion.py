@@ -1,18 +1,19 @@
-"""Objects that stand for arrays: sequences, tensors of other libraries, sparse matrices of every format."""
+"""Objects that stand for arrays: sequences, frames with names, tensors of other libraries."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.memory import check_columns_fit, check_fits
 from sparseigen.config import require
 from sparseigen.errors import (
     DtypeError,
+    DuplicateNamesError,
     InputError,
     IntegerOverflowError,
     NonFiniteError,
@@ -71,10 +72,10 @@ def real_numbers(values: Any, what: str) -> NDArray[np.float64]:
 
 
 def component_vectors(vectors: Any, size: int) -> NDArray[np.float64]:
-    """The caller's components, one a column."""
+    """The caller's components, one per column."""
     rows = np.atleast_2d(real_numbers(vectors, "vectors"))
     if rows.ndim != 2 or rows.shape[1] != size:
-        message = f"vectors has shape {rows.shape}; it must be (n_components, {size}), one component a row."
+        message = f"vectors has shape {rows.shape}; it must be (n_components, {size}), one component per row."
         raise ShapeError(message)
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if bad.size:
@@ -88,15 +89,27 @@ def component_vectors(vectors: Any, size: int) -> NDArray[np.float64]:
 
 def check_integers(array: NDArray[Any], what: str) -> None:
     """Refuse integers that have no exact float64 value."""
-    if array.dtype.itemsize < 8 or array.size == 0:
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
         return
     largest = max(abs(int(array.max())), abs(int(array.min())))
     if largest > LARGEST_EXACT_INTEGER:
-        message = (
-            f"{what} holds the integer {largest}, beyond 2**53: it has no exact float64 value. "
-            "Divide the data by a common factor or convert them to float yourself."
-        )
-        raise IntegerOverflowError(message)
+        raise IntegerOverflowError(say_beyond_exact(what, largest))
+
+
+def say_beyond_exact(what: str, number: object) -> str:
+    """The sentence for an integer beyond 2**53."""
+    return (
+        f"{what} holds the integer {number}, beyond 2**53: it has no exact float64 value. "
+        "Divide by a common factor, or convert to float yourself."
+    )
+
+
+def float_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
+    """The precision such numbers are kept in: float32 for float32 and half precision, else float64."""
+    if dtype.kind not in "fiub":
+        message = f"{what} holds {dtype}; it must hold real numbers. Convert it first."
+        raise DtypeError(message)
+    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize <= 4 else np.dtype(np.float64)
 
 
 def rounded_to(array: NDArray[Any], wanted: np.dtype[Any], what: str) -> NDArray[Any]:
@@ -120,7 +133,7 @@ def rounded_to(array: NDArray[Any], wanted: np.dtype[Any], what: str) -> NDArray
 def check_meaning(values: Any, what: str) -> None:
     """Refuse what scikit-learn's own check of arrays would turn into other numbers without a word."""
     _check_mask(values, what)
-    if type(values).__module__.split(".")[0] in ("pandas", "polars") and hasattr(values, "columns"):
+    if _package_of(values) in ("pandas", "polars") and hasattr(values, "columns"):
         for name in values.columns:
             kind = getattr(getattr(values[name], "dtype", None), "kind", "O")
             if kind in "mMV":
@@ -142,12 +155,115 @@ def check_meaning(values: Any, what: str) -> None:
         rounded_to(numbers, np.dtype(np.float64), what)
 
 
+def _package_of(value: Any) -> str:
+    return type(value).__module__.split(".")[0]
+
+
+def check_same_order(matrix: Any) -> None:
+    """Refuse a frame, or a table of a file, whose rows have the names of its columns in another order.
+
+    Its diagonal is then not its diagonal; where the numbers happen to be symmetric all the same, nothing else would
+    notice. Rows that are only numbered, or have other names, say nothing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> check_same_order(pd.DataFrame([[1.0, 0.0], [0.0, 2.0]], index=["a", "b"], columns=["a", "b"]))
+    """
+    rows, columns = row_names(matrix), column_names(matrix)
+    if rows is None or columns is None or rows == columns or sorted(rows) != sorted(columns):
+        return
+    place = next(i for i, (row, column) in enumerate(zip(rows, columns, strict=True)) if row != column)
+    message = (
+        f"the rows of the matrix have the names of its columns in another order: row {place} is {rows[place]!r}, "
+        f"column {place} is {columns[place]!r}. Bring both into one order first, for a frame with "
+        "frame.loc[frame.columns]."
+    )
+    raise InputError(message)
+
+
+def row_names(matrix: Any) -> list[str] | None:
+    """The names of the rows of a frame or table, where it has any."""
+    found = getattr(matrix, "row_labels", None)
+    if found is None and hasattr(matrix, "columns"):
+        found = getattr(matrix, "index", None)
+    return None if found is None or callable(found) else [str(name) for name in found]
+
+
+def column_names(matrix: Any) -> list[str] | None:
+    """The names of the columns of a frame or table, where it has any."""
+    found = getattr(matrix, "names" if hasattr(matrix, "row_labels") else "columns", None)
+    return None if found is None or callable(found) else [str(name) for name in found]
+
+
+def split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
+    """The numbers and the column names of a frame or a table from a file; other objects pass without names."""
+    if _package_of(value) == "sparseigen" and hasattr(value, "row_labels"):
+        return value.values, value.names
+    if _package_of(value) == "pyarrow" and hasattr(value, "to_pandas"):
+        value = value.to_pandas()
+    module = _package_of(value)
+    if type(value).__name__ == "LazyFrame" and module == "polars":
+        message = "the data are a polars LazyFrame, which holds no numbers yet; pass frame.collect()."
+        raise DtypeError(message)
+    if module not in ("pandas", "polars") or not hasattr(value, "columns"):
+        return value, None
+    names = tuple(str(name) for name in value.columns)
+    check_names("the frame", names)
+    if module == "pandas":
+        kinds: dict[str, Any] = {str(name): dtype for name, dtype in zip(value.columns, value.dtypes, strict=True)}
+        bad = [name for name, dtype in kinds.items() if getattr(dtype, "kind", "O") not in "fiub"]
+    else:
+        kinds = dict(value.schema)
+        bad = [str(name) for name, dtype in kinds.items() if not _is_number(dtype)]
+    if bad:
+        message = f"{len(bad)} columns are not numeric, the first is {bad[0]!r}; drop or encode them first."
+        raise DtypeError(message)
+    _check_mixed_columns(value, kinds)
+    if module == "polars":
+        return value.to_numpy(), names
+    return _pandas_values(value), names
+
+
+def check_names(what: str, names: Sequence[str] | None) -> None:
+    """Refuse variables of the same name."""
+    if names is None or len(set(names)) == len(names):
+        return
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    message = f"{what} has {len(repeated)} repeated column names, the first is {repeated[0]!r}; rename the columns."
+    raise DuplicateNamesError(message)
+
+
+def _check_mixed_columns(frame: Any, kinds: Mapping[str, Any]) -> None:
+    """Whole numbers beside others become floating point on their way into one array: refuse those that would change."""
+    if len(set(kinds.values())) == 1 and isinstance(next(iter(kinds.values())), np.dtype):
+        return  # one type of NumPy's: the array is looked at as a whole
+    for place, (name, dtype) in enumerate(kinds.items()):
+        if str(dtype).lower() in ("int64", "uint64"):
+            column = frame[frame.columns[place]]
+            column = column.drop_nulls() if hasattr(column, "drop_nulls") else column.dropna()
+            check_integers(np.asarray(column.to_numpy()), f"column {name!r}")
+
+
+def _is_number(dtype: Any) -> bool:
+    """Whether NumPy has numbers for a type of polars; it has none of 128 bits."""
+    return str(dtype) == "Boolean" or (dtype.is_numeric() and not str(dtype).endswith("128"))
+
+
+def _pandas_values(frame: Any) -> Any:
+    if all(hasattr(dtype, "fill_value") and hasattr(dtype, "subtype") for dtype in frame.dtypes) and len(frame.dtypes):
+        return frame.sparse.to_coo()
+    if any(not isinstance(dtype, np.dtype) for dtype in frame.dtypes):  # nullable columns: a gap becomes NaN
+        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
+    return frame.to_numpy()
+
+
 TENSOR_MODULES = ("torch", "cupy")
 
 
 def is_tensor(value: Any) -> bool:
     """Whether this is a torch tensor or a cupy array, asked without importing either."""
-    return type(value).__module__.split(".")[0] in TENSOR_MODULES and hasattr(value, "__dlpack__")
+    return _package_of(value) in TENSOR_MODULES and hasattr(value, "__dlpack__")
 
 
 def as_tensor(value: Any) -> Any:
@@ -189,167 +305,3 @@ def host_array(values: Any, rows: slice) -> Any:
     """Some rows of a host array as a fresh torch tensor (read-only and mapped arrays included)."""
     torch = require("torch", purpose="device=")
     return torch.from_numpy(np.array(values[rows], order="C", copy=True))
-
-
-SIDES = {"csr": (0, 1), "csc": (1, 0)}
-"""Format -> which side of the shape its pointers count, and which its indices."""
-
-
-def checked_sparse(matrix: Any, what: str) -> Any:
-    """The same scipy matrix in compressed rows or columns, without copies where it is compressed already.
-
-    Its arrays may have been changed since scipy checked them, and what it remembers of itself (sorted, no duplicates)
-    may no longer hold: everything is looked at again, in a new matrix. ``what`` names it in errors.
-    """
-    if len(matrix.shape) != 2:
-        message = f"{what} has {len(matrix.shape)} dimensions; it must be a table or matrix (2 dimensions)."
-        raise ShapeError(message)
-    if matrix.format in SIDES:
-        return compressed(matrix.format, (matrix.data, matrix.indices, matrix.indptr), matrix.shape, what)
-    _check_parts(matrix, what)
-    try:
-        entries = matrix.tocoo()
-        rows, columns = np.asarray(entries.row), np.asarray(entries.col)
-    except (ValueError, IndexError, AttributeError) as error:
-        message = f"{what} is not a consistent {matrix.format} matrix: {error}. Build it again from its entries."
-        raise InputError(message) from error
-    for indices, side in ((rows, matrix.shape[0]), (columns, matrix.shape[1])):
-        _check_indices(indices, side, what)
-    if not len(rows) == len(columns) == len(entries.data):
-        message = f"{what} has {len(entries.data)} values, {len(rows)} row and {len(columns)} column numbers."
-        raise InputError(message)
-    return _wide_enough(entries, what).tocsr()
-
-
-def _check_parts(matrix: Any, what: str) -> None:
-    """The parts of those formats that scipy converts without a look at their lengths."""
-    fits = True
-    if matrix.format == "dia":
-        fits = np.shape(matrix.data)[:1] == np.shape(matrix.offsets)
-    elif matrix.format == "lil":
-        fits = [len(row) for row in matrix.rows] == [len(row) for row in matrix.data]
-    if not fits:
-        message = f"{what} is not a consistent {matrix.format} matrix: its values and their places differ in number."
-        raise InputError(message + " Build it again from its entries.")
-
-
-def _wide_enough(entries: Any, what: str) -> Any:
-    """Entries whose duplicates can be summed: small integers wrap around without a word."""
-    if entries.dtype.kind not in "iu" or entries.data.size == 0:
-        return entries
-    total = float(np.abs(entries.data, dtype=np.float64).sum())
-    if total >= 2.0**62:
-        message = f"{what} holds integers that sum to more than 2^62; divide them by a common factor first."
-        raise IntegerOverflowError(message)
-    return entries if total < float(np.iinfo(entries.dtype).max) else entries.astype(np.int64)
-
-
-def compressed(form: str, parts: tuple[Any, Any, Any], shape: Any, what: str) -> Any:
-    """A csr or csc matrix from (data, indices, indptr); ``what`` names it in errors.
-
-    Examples
-    --------
-    >>> compressed("csr", (np.ones(2), np.array([0, 1]), np.array([0, 1, 2])), (2, 2), "x").toarray()
-    array([[1., 0.],
-           [0., 1.]])
-    >>> compressed("csr", (np.ones(2), np.array([0, 7]), np.array([0, 1, 2])), (2, 2), "x")
-    Traceback (most recent call last):
-    sparseigen.errors.InputError: x is damaged: it holds the index 7, outside 0..1.
-    """
-    import scipy.sparse as sp
-
-    data, indices, pointers = (np.asarray(part) for part in parts)
-    shape = check_sides(shape, what)
-    if data.ndim != 1 or indices.ndim != 1 or pointers.ndim != 1:
-        message = f"{what} is damaged: data, indices and indptr must each have one dimension."
-        raise InputError(message)
-    _check_real(data, what)
-    if indices.dtype.kind not in "iu" or pointers.dtype.kind not in "iu":
-        message = f"{what} is damaged: indices and indptr must be whole numbers, they are {indices.dtype}."
-        raise InputError(message)
-    major, minor = (shape[side] for side in SIDES[form])
-    _check_pointers(pointers, major, min(len(data), len(indices)), what)
-    stored = int(pointers[-1])
-    data, indices = data[:stored], indices[:stored]
-    _check_indices(indices, minor, what)
-    wide = max(stored, minor) > np.iinfo(np.int32).max
-    index = np.int64 if wide or indices.dtype == pointers.dtype == np.int64 else np.int32
-    parts = (data, indices.astype(index, copy=False), pointers.astype(index, copy=False))
-    return (sp.csr_array if form == "csr" else sp.csc_array)(parts, shape=shape)
-
-
-def check_sides(shape: Any, what: str) -> tuple[int, int]:
-    """Two sides that are whole numbers of at least 0."""
-    sides = np.asarray(shape)
-    if sides.shape != (2,) or sides.dtype.kind not in "iu" or int(sides.min()) < 0:
-        message = f"{what} has the shape {np.array2string(sides, threshold=6)[:80]}; it must be two numbers >= 0."
-        raise ShapeError(message)
-    return int(sides[0]), int(sides[1])
-
-
-def _check_real(data: NDArray[Any], what: str) -> None:
-    if data.dtype.kind not in "fiub":
-        message = f"{what} has values of dtype {data.dtype}; they must be real numbers."
-        raise DtypeError(message)
-
-
-def _check_pointers(pointers: NDArray[Any], major: int, stored: int, what: str) -> None:
-    fits = len(pointers) == major + 1 and int(pointers[0]) == 0 and int(pointers[-1]) <= stored
-    if not fits or bool((pointers[1:] < pointers[:-1]).any()):
-        message = (
-            f"{what} is damaged: its pointers (indptr) must be {major + 1} numbers that go up from 0 to at most the "
-            f"{stored} entries there are."
-        )
-        raise InputError(message)
-
-
-def _check_indices(indices: NDArray[Any], side: int, what: str) -> None:
-    if indices.size == 0:
-        return
-    for index in (int(indices.min()), int(indices.max())):
-        if not 0 <= index < side:
-            message = f"{what} is damaged: it holds the index {index}, outside 0..{side - 1}."
-            raise InputError(message)
-
-
-def from_saved(arrays: Mapping[str, NDArray[Any]], name: str) -> Any:
-    """A matrix from the arrays that scipy.sparse.save_npz writes, as compressed rows or columns."""
-    import scipy.sparse as sp
-
-    form = _form(arrays["format"])
-    shape = check_sides(arrays["shape"], name)
-    check_columns_fit(shape[1], name)
-    needed = NEEDED.get(form)
-    if needed is None or any(part not in arrays for part in needed):
-        allowed = "; ".join(f"{known} ({', '.join(parts)})" for known, parts in sorted(NEEDED.items()))
-        message = f"{name} holds a sparse matrix of format {form!r} with {sorted(arrays)}; it must be {allowed}."
-        raise InputError(message)
-    parts = [arrays[part] for part in needed]
-    if form in SIDES:
-        return compressed(form, (parts[0], parts[1], parts[2]), shape, name)
-    _check_real(parts[0], name)
-    if any(part.dtype.kind not in "iu" for part in parts[1:]):
-        message = f"{name} is damaged: the numbers of rows, columns or diagonals must be whole."
-        raise InputError(message)
-    check_fits(8 * (shape[0] + 1) + 24 * int(parts[0].size), name)
-    if form == "coo":
-        matrix = sp.coo_array((parts[0], (parts[1], parts[2])), shape=shape)
-    elif form == "dia":
-        matrix = sp.dia_array((parts[0], parts[1]), shape=shape).tocoo()
-    else:
-        matrix = sp.bsr_array((parts[0], parts[1], parts[2]), shape=shape).tocoo()
-    return checked_sparse(matrix, name)
-
-
-NEEDED = {
-    "csr": ("data", "indices", "indptr"),
-    "csc": ("data", "indices", "indptr"),
-    "coo": ("data", "row", "col"),
-    "dia": ("data", "offsets"),
-    "bsr": ("data", "indices", "indptr"),
-}
-
-
-def _form(array: NDArray[Any]) -> str:
-    value = array.item() if array.size == 1 else ""
-    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.checks.arrays import _split_frame, is_sparse, row_blocks
+from sparseigen.checks.arrays import is_sparse, row_blocks
+from sparseigen.checks.coercion import split_frame
 from sparseigen.errors import DtypeError, NonFiniteError, OptionError, ShapeError
 
 COLUMNS_NAMED = 5
@@ -33,7 +34,7 @@ def check_no_gaps(data: Any, names: Sequence[Any] | None) -> None:
         per_column = bad.sum(axis=0)
         columns = np.flatnonzero(per_column)
         counts = per_column[columns]
-    listed = ", ".join(_labelled(int(j), names) for j in columns[:COLUMNS_NAMED])
+    listed = ", ".join(_name_column(int(j), names) for j in columns[:COLUMNS_NAMED])
     more = f" and {len(columns) - COLUMNS_NAMED} more" if len(columns) > COLUMNS_NAMED else ""
     message = (
         f"X has {int(counts.sum())} NaN or infinite values in {len(columns)} of {data.shape[1]} columns: "
@@ -57,7 +58,7 @@ def squared_distances(data: Any, means: NDArray[np.float64], scales: NDArray[np.
     return float(deviations @ deviations + zeros.sum())
 
 
-def _labelled(column: int, names: Sequence[Any] | None) -> str:
+def _name_column(column: int, names: Sequence[Any] | None) -> str:
     return str(column) if names is None else repr(str(names[column]))
 
 
@@ -66,7 +67,7 @@ MOST_CATEGORIES = 12
 
 
 def as_scores(scores: Any) -> NDArray[np.float64]:
-    """A finite table, one row a sample; one column may be given as a plain sequence.
+    """A finite table, one row per sample; one column may be given as a plain sequence.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def as_labels(labels: Any, count: int) -> dict[str, Any]:
     """
     values = list(labels)
     if len(values) != count:
-        message = f"labels has {len(values)} entries for {count} samples; give one a sample."
+        message = f"labels has {len(values)} entries for {count} samples; give one per sample."
         raise ShapeError(message)
     if _is_scale(values):
         return {"numbers": [float(v) if math.isfinite(v) else None for v in values]}
@@ -156,7 +157,7 @@ def fingerprint(data: Any) -> dict[str, str]:
     >>> fingerprint(np.eye(2))["sha256"] == fingerprint(np.asfortranarray(np.eye(2)))["sha256"]
     True
     """
-    values, _ = _split_frame(data)
+    values, _ = split_frame(data)
     digest = hashlib.sha256()
     if is_sparse(values):
         matrix = values.tocsr(copy=True)

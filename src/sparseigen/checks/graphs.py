@@ -1,9 +1,9 @@
-"""Graphs at the door: matrices and edges become one checked matrix with labels."""
+"""Graphs: matrices and edges become one checked matrix with labels; vertices and weights are checked."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import as_file_path
-from sparseigen.checks.coercion import checked_sparse, plain_array, rounded_to
+from sparseigen.checks.coercion import LARGEST_EXACT_INTEGER, plain_array, rounded_to
+from sparseigen.checks.sparse import check_sparse
 from sparseigen.errors import (
     DtypeError,
+    InputError,
     IntegerOverflowError,
     NegativeWeightError,
     NodeError,
@@ -23,8 +25,6 @@ from sparseigen.errors import (
     OptionError,
     ShapeError,
 )
-
-LARGEST_EXACT_INTEGER = 2**53
 
 FINEST_SUMMED = 10
 """Repeated weights that are multiples of 2^-FINEST_SUMMED are summed without rounding, where they are not too many."""
@@ -41,7 +41,7 @@ FRAME_COLUMNS = (("source", "target"), ("from", "to"), ("src", "dst"))
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph as it was given: one entry an arc, direction kept.
+    """A graph as it was given: one entry per arc, direction kept.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ def as_path(graph: Any) -> Path | None:
 def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, directed: bool | None = True) -> Graph:
     """A graph from its adjacency matrix (scipy sparse)."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        message = f"the adjacency matrix has shape {matrix.shape}; it must be square, one row and column a vertex."
+        message = f"the adjacency matrix has shape {matrix.shape}; it must be square, one row and column per vertex."
         raise ShapeError(message)
     if matrix.shape[0] == 0:
         msg = "the graph has no vertices; at least one is needed."
@@ -108,10 +108,10 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         matrix = matrix.astype(np.float64)
     if matrix.format == "coo":
         check_coo(matrix, labels)
-    csr = checked_sparse(matrix, "the adjacency matrix").tocsr()
-    repeated = _most_repeated(matrix, csr)
+    csr = check_sparse(matrix, "the adjacency matrix").tocsr()
+    repeated = _count_repeated(matrix, csr)
     if repeated > 1 and csr.dtype == np.float32:
-        csr = checked_sparse(matrix.astype(np.float64), "the adjacency matrix").tocsr()
+        csr = check_sparse(matrix.astype(np.float64), "the adjacency matrix").tocsr()
     rounds = repeated > 1 and not sums_are_exact(matrix.tocoo().data)
     if csr.dtype.kind == "b":
         csr = sp.csr_array((csr.data.astype(np.int8), csr.indices, csr.indptr), shape=csr.shape)
@@ -120,7 +120,7 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         if csr.dtype.kind in "iu":  # a sum of small integers must not wrap around
             csr = csr.astype(np.int64)
         csr = csr.copy()  # both steps work in place, and the caller's matrix is not ours to write
-        _check_weights(csr, labels)
+        _check_csr(csr, labels)
         if csr.dtype.kind in "iu" and float(csr.data.sum(dtype=np.float64)) >= 2.0**62:
             message = "the weights sum to more than 2^62, beyond exact whole numbers; divide them by a common factor."
             raise IntegerOverflowError(message)
@@ -128,11 +128,11 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
         csr.eliminate_zeros()
         if csr.nnz < before:
             notes["duplicate_edges"] = f"{before - csr.nnz} summed"
-    _check_weights(csr, labels)
+    _check_csr(csr, labels)
     return Graph(csr, labels, directed, notes, repeated if rounds else 1)
 
 
-def _most_repeated(matrix: Any, csr: Any) -> int:
+def _count_repeated(matrix: Any, csr: Any) -> int:
     """How many real weights are summed into one entry, at most; whole numbers are summed without rounding."""
     if csr.dtype.kind != "f" or (csr.nnz == matrix.nnz and csr.has_canonical_format):
         return 1
@@ -165,7 +165,7 @@ def graph_from_edges(
     for name, column in (("source", source), ("target", target)):
         check_vertex_numbers(column, f"the {name} column")
     ends = [column.astype(np.int64) if column.dtype.kind in "fu" else column for column in (source, target)]
-    labels, numbers = _labels(*ends)
+    labels, numbers = _number_labels(*ends)
     weights = np.ones(len(source), dtype=np.int32) if weight is None else plain_weights(weight)
     size = int(max(part.max() for part in numbers)) + 1 if labels is None else len(labels)
     matrix = sp.coo_array((weights, numbers), shape=(size, size))
@@ -188,23 +188,23 @@ def plain_weights(weights: Any) -> NDArray[Any]:
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
-def check_vertex_numbers(column: NDArray[Any], where: str) -> None:
-    """Refuse numbers that are no vertex numbers, or that would silently become others."""
+def check_vertex_numbers(column: NDArray[Any], where: str, kind: type[InputError] | None = None) -> None:
+    """Refuse numbers that are no vertex numbers, or that would silently become others; ``kind`` is the error raised."""
     if column.dtype.kind == "f":
         wrong = column[~np.isfinite(column) | (column != np.floor(column))]
         if wrong.size:
-            message = f"{where} holds {float(wrong[0])}; vertex numbers must be whole."
-            raise DtypeError(message)
+            message = f"{where} holds {float(wrong[0])} as a vertex; vertex numbers must be whole."
+            raise (kind or DtypeError)(message)
         wrong = column[np.abs(column) >= LARGEST_EXACT_INTEGER]
         if wrong.size:
             message = (
                 f"{where} holds the vertex number {float(wrong[0]):.0f}, beyond 2**53: read as floating point it could "
-                "be another one. Number the vertices first, or give names that are not numbers."
+                "be another one. Number the vertices first, or keep them as integers, or give names."
             )
-            raise IntegerOverflowError(message)
+            raise (kind or IntegerOverflowError)(message)
     elif column.dtype.kind == "u" and column.size and int(column.max()) >= 2**63:
-        message = f"{where} holds the vertex number {int(column.max())}, beyond 2^63 - 1. Number the vertices first."
-        raise IntegerOverflowError(message)
+        message = f"{where} holds the vertex number {int(column.max())} beyond 2^63 - 1. Number the vertices first."
+        raise (kind or IntegerOverflowError)(message)
     elif column.dtype.kind in "cmMV":
         message = f"{where} has dtype {column.dtype}; vertices must be whole numbers or names."
         raise DtypeError(message)
@@ -222,7 +222,7 @@ def _check_names(column: NDArray[Any], where: str) -> None:
             raise DtypeError(message)
 
 
-def _labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[Any]]]:
+def _number_labels(source: NDArray[Any], target: NDArray[Any]) -> tuple[Sequence[Any] | None, list[NDArray[Any]]]:
     """Labels (None for 0 .. n-1) and the ends as numbers."""
     if source.dtype.kind == "i" and target.dtype.kind == "i":
         low, high = int(min(source.min(), target.min())), int(max(source.max(), target.max()))
@@ -246,13 +246,9 @@ def vertices_of(graph: Graph, nodes: Any, name: str) -> NDArray[np.int64] | None
     """Vertex numbers, ascending and unique, of a collection of the caller's labels; None stays None."""
     if nodes is None:
         return None
-    if isinstance(nodes, (str, bytes)) or not hasattr(nodes, "__iter__"):
-        message = f"{name}={nodes!r} must be a collection of vertices (list, set, array)."
-        raise OptionError(message, parameter=name)
-    wanted = [node.item() if isinstance(node, np.generic) else node for node in nodes]
     position = None if graph.labels is None else {label: i for i, label in enumerate(graph.labels)}
     found = []
-    for node in wanted:
+    for node in _list_nodes(nodes, name):
         if position is None:
             known = isinstance(node, int) and not isinstance(node, bool) and 0 <= node < graph.n_vertices
             number = node
@@ -270,10 +266,7 @@ def vertex_labels(nodes: Any, name: str) -> NDArray[np.int64] | None:
     """A collection of vertices that are whole numbers, ascending and unique; None stays None."""
     if nodes is None:
         return None
-    if isinstance(nodes, (str, bytes)) or not hasattr(nodes, "__iter__"):
-        message = f"{name}={nodes!r} must be a collection of vertices (list, set, array)."
-        raise OptionError(message, parameter=name)
-    wanted = [node.item() if isinstance(node, np.generic) else node for node in nodes]
+    wanted = _list_nodes(nodes, name)
     for node in wanted:
         if not isinstance(node, int) or isinstance(node, bool):
             message = f"{name} holds {node!r}; the vertices of a graph on a cluster are whole numbers."
@@ -281,30 +274,45 @@ def vertex_labels(nodes: Any, name: str) -> NDArray[np.int64] | None:
     return np.unique(np.array(wanted, dtype=np.int64))
 
 
+def _list_nodes(nodes: Any, name: str) -> list[Any]:
+    if isinstance(nodes, (str, bytes)) or not hasattr(nodes, "__iter__"):
+        message = f"{name}={nodes!r} must be a collection of vertices (list, set, array)."
+        raise OptionError(message, parameter=name)
+    return [node.item() if isinstance(node, np.generic) else node for node in nodes]
+
+
 def check_coo(matrix: Any, labels: Sequence[Any] | None) -> None:
     """Before duplicates are summed: a sum could hide a negative weight."""
-    bad = np.flatnonzero(~(matrix.data >= 0)) if matrix.data.size else np.zeros(0)
-    if bad.size:
-        _raise_bad_weight(matrix.data[bad[0]], matrix.coords[0][bad[0]], matrix.coords[1][bad[0]], bad.size, labels)
+    check_weights(matrix.data, lambda place: [coordinates[place] for coordinates in matrix.coords], labels)
 
 
-def _check_weights(csr: Any, labels: Sequence[Any] | None) -> None:
-    if csr.data.size == 0 or (csr.data.min() >= 0 and np.isfinite(csr.data.max())):
+def _check_csr(csr: Any, labels: Sequence[Any] | None) -> None:
+    def find_ends(place: int) -> tuple[int, int]:
+        return int(np.searchsorted(csr.indptr, place, side="right")) - 1, csr.indices[place]
+
+    check_weights(csr.data, find_ends, labels)
+
+
+def check_weights(
+    weights: NDArray[Any],
+    find_ends: Callable[[int], Sequence[Any]],
+    labels: Sequence[Any] | None = None,
+    *,
+    where: str = "",
+    kind: type[InputError] = NonFiniteError,
+) -> None:
+    """Refuse weights that are negative or not finite (as an error of this kind), naming the first such edge."""
+    if weights.size == 0 or (weights.min() >= 0 and np.isfinite(weights.max())):
         return
-    bad = np.flatnonzero(~(csr.data >= 0) | ~np.isfinite(csr.data))
-    row = int(np.searchsorted(csr.indptr, bad[0], side="right")) - 1
-    _raise_bad_weight(csr.data[bad[0]], row, csr.indices[bad[0]], bad.size, labels)
-
-
-def _raise_bad_weight(weight: Any, row: int, column: int, count: int, labels: Sequence[Any] | None) -> None:
-    first, second = (int(v) if labels is None else labels[int(v)] for v in (row, column))
-    where = f"edge ({first!r}, {second!r}) has weight {weight.item()!r}"
-    others = f" ({count} such edges)" if count > 1 else ""
-    if weight < 0:
-        message = f"{where}{others}; weights must be >= 0. Shift or drop negative weights first."
+    bad = np.flatnonzero(~(weights >= 0) | ~np.isfinite(weights))
+    first, second = (int(v) if labels is None else labels[int(v)] for v in find_ends(bad[0]))
+    edge = f"{where}edge ({first!r}, {second!r}) has weight {weights[bad[0]].item()!r}"
+    edge += f" ({bad.size} such edges)" if bad.size > 1 else ""
+    if weights[bad[0]] < 0:
+        message = f"{edge}; weights must be >= 0. Shift or drop negative weights first."
         raise NegativeWeightError(message)
-    message = f"{where}{others}; weights must be finite numbers. Drop or fill them first."
-    raise NonFiniteError(message)
+    message = f"{edge}; weights must be finite numbers. Drop or fill them first."
+    raise kind(message)
 
 
 def edge_columns(names: list[str], weight: str | None = WEIGHT) -> list[str]:

@@ -240,13 +240,15 @@ class LoadedGraph:
 
 def load_graph(graph: str, reading: GraphReading, on_progress: Callable[[int, int], None]) -> LoadedGraph:
     """Read the graph and what is known of its vertices."""
-    from sparseigen.graphs.files import READERS, read_graph
+    from sparseigen.graphs import read_graph
+    from sparseigen.io.formats import find_endings
 
     if reading.format is not None and graph != "-":
         message = "--format is for standard input; the name of a file says its format."
         raise bad_usage(message)
-    if reading.format is not None and f".{reading.format}" not in READERS:
-        message = f"--format {reading.format!r} is not known. Allowed: {one_of(suffix[1:] for suffix in READERS)}."
+    endings = find_endings("graph")
+    if reading.format is not None and f".{reading.format}" not in endings:
+        message = f"--format {reading.format!r} is not known. Allowed: {one_of(ending[1:] for ending in endings)}."
         raise bad_usage(message)
     places = None if reading.vertices is None else read_places(reading.vertices)
     with local_file(graph, reading.format) as (path, _):

@@ -1,6 +1,6 @@
 """Densest k-subgraph: the calls, the methods behind them, and the bounds."""
 
 from sparseigen.graphs.densest import densest_k_subgraph, density_curve, disjoint_dense_subgraphs
-from sparseigen.graphs.files import read_graph
+from sparseigen.graphs.reading import read_graph
 
 __all__ = ["densest_k_subgraph", "density_curve", "disjoint_dense_subgraphs", "read_graph"]

@@ -16,7 +16,7 @@ from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.operators.contract import computed_once
 from sparseigen.rows.cluster import Cluster
-from sparseigen.rows.partitions import EdgePartition, Edges, load_partition
+from sparseigen.rows.partitions import Edges, Partition, load_partition
 
 LARGEST_CORE = 20_000_000
 """Entries of the core that is fetched, at most, unless the caller says otherwise: about 0.3 GB of memory."""
@@ -31,7 +31,7 @@ class ClusterGraph:
 
     def __init__(
         self,
-        partitions: list[EdgePartition],
+        partitions: list[Partition],
         cluster: Cluster,
         *,
         columns: Sequence[str] | None = None,
@@ -165,9 +165,7 @@ class ClusterGraph:
         return labels, np.sum([part for _, _, part in found], axis=0)
 
 
-def _load_unweighted(
-    number: int, partition: EdgePartition, columns: Sequence[str] | None, computed: Any = None
-) -> Edges:
+def _load_unweighted(number: int, partition: Partition, columns: Sequence[str] | None, computed: Any = None) -> Edges:
     return load_partition(number, partition, columns, computed)._replace(weight=None)
 
 

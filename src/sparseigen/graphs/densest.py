@@ -9,7 +9,7 @@ from sparseigen.checks.arguments import check_count, check_many
 from sparseigen.errors import CardinalityError, OptionError
 from sparseigen.graphs.cluster_graph import ClusterGraph
 from sparseigen.graphs.cluster_task import ClusterTask
-from sparseigen.graphs.files import read_graph
+from sparseigen.graphs.reading import read_graph
 from sparseigen.graphs.task import MemoryTask, SubgraphOptions, SubgraphTask
 from sparseigen.results import DenseSubgraphResult, DensityCurve
 from sparseigen.rows.partitions import is_partitioned

@@ -21,10 +21,10 @@ from sparseigen.checks.graph_objects import check_graph
 from sparseigen.checks.graphs import WEIGHT, Graph, as_path, is_text, vertices_of
 from sparseigen.errors import CardinalityError, OptionError, UnusedWeightsWarning, one_of
 from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts, UpperBounds
-from sparseigen.graphs.files import read_file
 from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Outcomes, Problem, Reached
 from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph, weight_within
 from sparseigen.graphs.search import POLISHES
+from sparseigen.io.graph_files import read_file
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
 from sparseigen.solvers.interface import KeepWhenInterrupted

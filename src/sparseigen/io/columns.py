@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.checks.arrays import is_sparse
-from sparseigen.errors import (
-    DtypeError,
-    DuplicateNamesError,
-    InputError,
-    IntegerOverflowError,
-    MissingDependencyError,
-    OptionError,
-    SparseigenError,
-)
+from sparseigen.checks.coercion import check_names
+from sparseigen.errors import DtypeError, OptionError
 
 INDEX_NAMES = {"", "index", "id", "ids", "row", "rows", "name", "names", "sample", "samples", "obs", "unnamed: 0"}
 """Names, in lower case, under which a first column that counts the rows is taken for row names."""
 
 COLUMNS_NAMED = 5
 """How many columns of text an error names."""
-
-LARGEST_EXACT_INTEGER = 2**53
 
 
 @dataclass(frozen=True)
@@ -58,7 +47,7 @@ class Table:
 
     def column_name(self, column: int) -> str:
         """How to call a column in a sentence."""
-        return f"column {column + 1}" if self.names is None else f"column {self.names[column]!r}"
+        return name_column(self.names, column)
 
     def dense_values(self, purpose: str) -> NDArray[Any]:
         """The numbers as an array; sparse ones are refused for this purpose."""
@@ -109,13 +98,17 @@ class Columns:
     """Cells of the columns that may be row names or labels, as text."""
 
     def name(self, column: int) -> str:
-        """A column's name, or its place."""
-        return f"column {column + 1}" if self.names is None else f"column {self.names[column]!r}"
+        """How to call a column in a sentence."""
+        return name_column(self.names, column)
+
+    def find(self, wanted: str, option: str) -> int:
+        """The position of a column that an option names."""
+        return find_column(self.file, self.names, self.count, wanted, option)
 
     def table(self, options: TableOptions) -> Table:
         """Variables, row names and labels; text that nobody asked to leave out is an error."""
-        index = _index_column(self, options)
-        label = None if options.label is None else find_column(self, options.label, "label")
+        index = _find_index(self, options)
+        label = None if options.label is None else self.find(options.label, "label")
         left_out = [j for j in self.text if j not in (index, label)]
         if left_out and not options.drop_text:
             raise DtypeError(self._text_message(left_out), parameter="drop_text")
@@ -138,32 +131,37 @@ class Columns:
         names = self.names or ("",) * self.count
         notes = [] if index is None or names[index] == "" else [f"row names from {self.name(index)}"]
         if left_out:
-            notes.append("left out as text: " + _listed([self.name(j) for j in left_out]))
+            notes.append("left out as text: " + _list_names([self.name(j) for j in left_out]))
         return tuple(notes)
 
     def _text_message(self, columns: list[int]) -> str:
         place, cell = self.text[columns[0]]
         shown = cell if len(cell) <= 40 else cell[:37] + "..."
-        one = len(columns) == 1
-        listed = "" if one else f" ({_listed([self.name(j) for j in columns])})"
+        single = len(columns) == 1
+        listed = "" if single else f" ({_list_names([self.name(j) for j in columns])})"
         return (
             f"{self.file}, {place}{self.name(columns[0])}: {shown!r} is not a number; {len(columns)} of {self.count} "
-            f"columns {'holds' if one else 'hold'} text{listed}. Encode as numbers or leave out ('drop_text')."
+            f"columns {'holds' if single else 'hold'} text{listed}. Encode as numbers or leave out ('drop_text')."
         )
 
 
-def _listed(names: list[str]) -> str:
+def name_column(names: Sequence[str] | None, column: int) -> str:
+    """How to call a column in a sentence: by its name, or by its place."""
+    return f"column {column + 1}" if names is None else f"column {names[column]!r}"
+
+
+def _list_names(names: list[str]) -> str:
     more = len(names) - COLUMNS_NAMED
     return ", ".join(names[:COLUMNS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _index_column(columns: Columns, options: TableOptions) -> int | None:
+def _find_index(columns: Columns, options: TableOptions) -> int | None:
     if options.index == "none":
         return None
     if options.index != "auto":
-        return find_column(columns, options.index, "index")
+        return columns.find(options.index, "index")
     first = columns.kept.get(0)
-    if not first or columns.count == 1 or (options.label is not None and find_column(columns, options.label, "") == 0):
+    if not first or columns.count == 1 or (options.label is not None and columns.find(options.label, "label") == 0):
         return None
     named = columns.names is not None and columns.names[0] != ""
     if 0 in columns.text:
@@ -175,73 +173,12 @@ def _index_column(columns: Columns, options: TableOptions) -> int | None:
     return 0 if np.array_equal(counted, steps) or np.array_equal(counted, steps + 1) else None
 
 
-def find_column(columns: Columns, wanted: str, option: str) -> int:
-    """The position of a column by its name, or by its number from 1 on."""
-    names = columns.names or ()
-    if wanted in names:
-        return names.index(wanted)
-    if wanted.isdecimal() and 1 <= int(wanted) <= columns.count and not names:
+def find_column(file: str, names: Sequence[str] | None, count: int, wanted: str, option: str) -> int:
+    """The position of a column by its name, or, where there are no names, by its number from 1 on."""
+    if names is None and wanted.isdecimal() and 1 <= int(wanted) <= count:
         return int(wanted) - 1
-    known = _listed([repr(name) for name in names]) if names else f"numbers 1 to {columns.count}"
-    message = f"{option}={wanted!r} is not a column of {columns.file}; it has {known}."
+    if names is not None and wanted in names:
+        return list(names).index(wanted)
+    known = f"numbers 1 to {count}" if names is None else _list_names([repr(name) for name in names])
+    message = f"{option}={wanted!r} is not a column of {file}; it has {known}."
     raise OptionError(message, parameter=option)
-
-
-def check_names(file: str, names: Sequence[str] | None) -> None:
-    """Refuse variables of the same name."""
-    if names is None or len(set(names)) == len(names):
-        return
-    seen: set[str] = set()
-    repeated = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-    message = (
-        f"{file} has {len(set(repeated))} repeated column names, the first is {repeated[0]!r}; rename the columns."
-    )
-    raise DuplicateNamesError(message)
-
-
-def check_whole_numbers(array: NDArray[Any], what: str) -> None:
-    """Refuse integers that have no exact float64 value."""
-    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
-        return
-    largest = max(abs(int(array.max())), abs(int(array.min())))
-    if largest > LARGEST_EXACT_INTEGER:
-        raise IntegerOverflowError(overflow_message(what, str(largest)))
-
-
-def overflow_message(what: str, number: str) -> str:
-    """The sentence for an integer beyond 2**53."""
-    return f"{what} holds the integer {number}, beyond 2**53: it has no exact float64 value. Divide by a common factor."
-
-
-@contextmanager
-def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iterator[None]:
-    """Turn whatever a reader raises on a damaged file into one sentence."""
-    try:
-        yield
-    except SparseigenError as error:
-        raised = kind if type(error) is InputError else type(error)
-        if raised is type(error) and (file in str(error) or isinstance(error, MissingDependencyError)):
-            raise
-        message = str(error) if file in str(error) else f"{file}: {error}"
-        raise raised(message) from error
-    except PermissionError as error:
-        message = f"{file} may not be read: permission denied."
-        raise kind(message) from error
-    except MemoryError as error:
-        message = f"{file} does not fit into memory."
-        raise kind(message) from error
-    except Exception as error:  # the packages underneath have errors of their own for every way to be damaged
-        reason = " ".join(str(error).split())[:160] or type(error).__name__
-        message = f"{file} cannot be read as {ending}: {reason.rstrip('.')}. It is damaged, or of another format."
-        raise kind(message) from error
-
-
-def readable(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    """For a method that yields blocks of ``self.label``: whatever goes wrong on the way becomes one sentence."""
-
-    @wraps(blocks)
-    def guarded(self: Any, *arguments: Any) -> Iterator[Any]:
-        with damaged(self.label, "blocks of rows"):
-            yield from blocks(self, *arguments)
-
-    return guarded

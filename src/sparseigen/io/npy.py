@@ -1,25 +1,29 @@
-"""NumPy's file format, read without evaluating anything: what a header declares is checked before it is believed."""
+"""NumPy's file format: what a header declares is checked before it is believed, and nothing is ever unpickled."""
 
 from __future__ import annotations
 
+import ast
+import io
+import math
 import re
-import struct
 import zipfile
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from sparseigen.checks.memory import check_fits
 from sparseigen.errors import DtypeError, InputError, ShapeError
 
-MAGIC = b"\x93NUMPY"
 LARGEST_HEADER = 10_000
-LENGTHS = {1: "<H", 2: "<I", 3: "<I"}
-"""Version of the format -> how the length of the header is written."""
-TYPE = re.compile(r"[<>|=]?([a-zA-Z?])[0-9]{0,9}")
 LARGEST_SIDE = 2**62
+PYTHON_2 = re.compile(rb"(\d)\s*L\b")
+"""Whole numbers as Python 2 wrote some."""
+WARNED_ABOUT = re.compile(rb"\\|\d[A-Za-z]|[<>|=']a\d")
+"""Escapes, letters behind digits and an old name of bytes: Python's parser or NumPy would warn, and a filter of
+warnings is shared by all threads."""
 
 
 class Header(NamedTuple):
@@ -33,10 +37,7 @@ class Header(NamedTuple):
     @property
     def size(self) -> int:
         """Number of entries."""
-        entries = 1
-        for side in self.shape:
-            entries *= side
-        return entries
+        return math.prod(self.shape)
 
     @property
     def n_bytes(self) -> int:
@@ -57,64 +58,54 @@ def read_header(file: BinaryIO, name: str) -> Header:
     >>> read_header(stream, "eye.npy")
     Header(shape=(2, 2), dtype=dtype('float64'), order='C', start=128)
     """
-    begin = file.read(8)
-    if len(begin) < 8 or begin[:6] != MAGIC or begin[6] not in LENGTHS:
-        message = f"{name} cannot be read as a NumPy array: it does not begin as one. It is damaged, or something else."
-        raise InputError(message)
-    form = LENGTHS[begin[6]]
-    length_bytes = file.read(struct.calcsize(form))
-    length = struct.unpack(form, length_bytes)[0] if len(length_bytes) == struct.calcsize(form) else LARGEST_HEADER + 1
-    text = file.read(min(length, LARGEST_HEADER)).decode("utf-8" if begin[6] == 3 else "latin-1", "replace")
-    if length > LARGEST_HEADER or len(text.encode("utf-8", "replace")) < min(length, LARGEST_HEADER):
-        message = f"{name} is truncated inside its header, or the header is longer than {LARGEST_HEADER} bytes."
-        raise InputError(message)
-    shape, dtype = _shape(text, name), _dtype(text, name)
-    order = "F" if _found(r"fortran_order['\"]\s*:\s*(True|False)", text, "fortran_order", name) == "True" else "C"
-    header = Header(shape, dtype, order, 8 + len(length_bytes) + length)
+    try:
+        shape, by_columns, dtype, start = _parse_header(file)
+    except Exception as error:  # NumPy takes the header for Python source, with all errors of its parser
+        reason = " ".join(str(error).split()).partition(": <ast")[0][:160].rstrip(".")
+        message = f"{name} cannot be read as a NumPy array: {reason}. It is damaged, or something else."
+        raise InputError(message) from error
+    if any(not 0 <= side <= LARGEST_SIDE for side in shape):
+        message = f"{name} declares the shape {shape}; sides cannot be negative, nor beyond 2^62."
+        raise ShapeError(message)
+    if dtype.hasobject:
+        message = f"{name} has dtype object; it must hold real numbers (pickled objects are never loaded)."
+        raise DtypeError(message)
+    if dtype.kind == "V":
+        message = f"{name} holds records (a structured dtype); it must hold real numbers. Save one field as an array."
+        raise DtypeError(message)
+    if dtype.kind not in "?biufcSU":
+        message = f"{name} has dtype {dtype.str!r}; it must hold real numbers."
+        raise DtypeError(message)
+    header = Header(tuple(map(int, shape)), dtype, "F" if by_columns else "C", start)
     if dtype.itemsize == 0 and header.size:
         message = f"{name} declares {header.size} entries of no bytes ({dtype.str}); it must hold numbers or names."
         raise DtypeError(message)
     return header
 
 
-def _found(pattern: str, text: str, key: str, name: str) -> str:
-    match = re.search(pattern, text)
-    if match is None:
-        message = f"{name} cannot be read as a NumPy array: its header has no usable {key!r}. It is damaged."
-        raise InputError(message)
-    return match.group(1)
-
-
-def _shape(text: str, name: str) -> tuple[int, ...]:
-    listed = _found(r"shape['\"]\s*:\s*\(([^)]{0,400})\)", text, "shape", name)
-    sides = [part.strip().removesuffix("L") for part in listed.split(",") if part.strip()]
-    if not all(re.fullmatch(r"-?[0-9]{1,30}", side) for side in sides):
-        message = f"{name} cannot be read as a NumPy array: it declares the shape ({listed.strip()[:60]})."
-        raise InputError(message)
-    shape = tuple(int(side) for side in sides)
-    if any(not 0 <= side <= LARGEST_SIDE for side in shape):
-        message = f"{name} declares the shape {shape}; sides cannot be negative, nor beyond 2^62."
-        raise ShapeError(message)
-    return shape
-
-
-def _dtype(text: str, name: str) -> np.dtype[Any]:
-    if re.search(r"descr['\"]\s*:\s*[\[(]", text):
-        message = f"{name} holds records (a structured dtype); it must hold real numbers. Save one field as an array."
-        raise DtypeError(message)
-    descr = _found(r"descr['\"]\s*:\s*['\"]([^'\"]*)['\"]", text, "descr", name)
-    match = TYPE.fullmatch(descr)
-    if match is not None and match.group(1) == "O":
-        message = f"{name} has dtype object; it must hold real numbers (pickled objects are never loaded)."
-        raise DtypeError(message)
-    if match is None or match.group(1) not in "?biufcSU":
-        message = f"{name} has dtype {descr[:40]!r}; it must hold real numbers."
-        raise DtypeError(message)
-    try:
-        return np.dtype(descr)
-    except (TypeError, ValueError) as error:
-        message = f"{name} has dtype {descr[:40]!r}, which NumPy does not know; it must hold real numbers."
-        raise DtypeError(message) from error
+def _parse_header(file: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
+    """Shape, whether by columns, type, and where the numbers begin, as NumPy reads them."""
+    version = npy_format.read_magic(file)[0]
+    if version not in (1, 2, 3):
+        message = f"its version is {version}, not 1, 2 or 3"
+        raise ValueError(message)
+    prefix = file.read(2 if version == 1 else 4)
+    length = int.from_bytes(prefix, "little")
+    if length > LARGEST_HEADER:  # asked before it is read: in an archive any length could be there
+        message = f"the header is longer than {LARGEST_HEADER} bytes"
+        raise ValueError(message)
+    text = file.read(length)
+    if len(text) < length:
+        message = f"its header ends after {len(text)} of {length} bytes"
+        raise ValueError(message)
+    text = PYTHON_2.sub(rb"\1", text).strip()
+    if WARNED_ABOUT.search(text):
+        message = "its header is not as NumPy writes it"
+        raise ValueError(message)
+    ast.parse(text.decode("latin-1"), mode="eval")  # what is no Python NumPy would mend, with a warning
+    # Version 3 is version 2 with field names in another encoding; those are records, which are refused.
+    read = npy_format.read_array_header_1_0 if version == 1 else npy_format.read_array_header_2_0
+    return *read(io.BytesIO(len(text).to_bytes(len(prefix), "little") + text)), 8 + len(prefix) + length
 
 
 def check_length(header: Header, held: int, name: str) -> None:
@@ -124,7 +115,7 @@ def check_length(header: Header, held: int, name: str) -> None:
         raise InputError(message)
 
 
-def mapped_array(path: Path, header: Header) -> NDArray[Any]:
+def map_array(path: Path, header: Header) -> NDArray[Any]:
     """The numbers of a file whose length was checked, left on disk."""
     if header.n_bytes == 0:
         return np.zeros(header.shape, dtype=header.dtype)
@@ -132,7 +123,7 @@ def mapped_array(path: Path, header: Header) -> NDArray[Any]:
     return np.memmap(path, dtype=header.dtype, mode="r", offset=header.start, shape=header.shape, order=order)
 
 
-def file_header(path: Path) -> Header:
+def read_file_header(path: Path) -> Header:
     """The header of a file that is as long as it declares."""
     with path.open("rb") as file:
         header = read_header(file, path.name)
@@ -156,7 +147,7 @@ def read_archive(path: Path, wanted: tuple[str, ...] | None = None) -> dict[str,
     """
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
-        check_fits(sum(_checked_member(archive, member) for member in members), path.name)
+        check_fits(sum(_check_member(archive, member) for member in members), path.name)
         arrays = {}
         for member in members:
             name = member.filename.removesuffix(".npy")
@@ -166,7 +157,7 @@ def read_archive(path: Path, wanted: tuple[str, ...] | None = None) -> dict[str,
     return arrays
 
 
-def _checked_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
+def _check_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
     """Bytes that a member of the archive says it holds, if its header agrees."""
     name = f"{member.filename} in {Path(archive.filename or '').name}"
     with archive.open(member) as file:

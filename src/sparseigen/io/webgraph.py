@@ -1,19 +1,15 @@
-"""LAW's WebGraph format: decoder and reader.
+"""LAW's WebGraph format: ``name.graph`` (the BV bit stream) with ``name.properties`` beside it.
 
-The WebGraph (BV) bit stream, decoded in plain Python: the truth the compiled decoder is tested against.
-
-P. Boldi and S. Vigna, "The WebGraph framework I: compression techniques", WWW 2004.
-
-LAW's WebGraph format: ``name.graph`` (the bit stream) with ``name.properties`` beside it.
+`read_webgraph` reads both. The stream is decoded by the compiled extension where it was built, else in plain Python:
+`decode_in_python` is the text to read, and what the compiled decoder is tested against.
 
 P. Boldi and S. Vigna, "The WebGraph framework I: compression techniques", WWW 2004.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +19,7 @@ from sparseigen import kernels
 from sparseigen.checks.graphs import Graph
 from sparseigen.checks.memory import check_fits
 from sparseigen.errors import GraphFileError, one_of
+from sparseigen.io.formats import OnProgress
 from sparseigen.kernels.graph_reference import Flags, Integers
 
 UNARY, GAMMA, DELTA, ZETA = range(4)
@@ -63,7 +60,7 @@ def decode_in_python(
         begin = int(starts[node])
         degree = reader.read(form.out_degrees)
         _expect(degree <= form.arcs - begin, "there are more arcs than the properties say")
-        found = sorted(_successors(reader, form, node, degree, starts, successors)) if degree else []
+        found = sorted(_read_successors(reader, form, node, degree, starts, successors)) if degree else []
         _expect(not found or (found[0] >= 0 and found[-1] < form.nodes), NOT_A_NODE)
         _expect(len(set(found)) == len(found), "a successor is listed twice")
         successors[begin : begin + degree] = found
@@ -71,7 +68,7 @@ def decode_in_python(
     return reader.position
 
 
-def _successors(
+def _read_successors(
     reader: _BitReader,
     form: WebGraphFormat,
     node: int,
@@ -84,10 +81,10 @@ def _successors(
     found: list[int] = []
     if back > 0:
         reference = successors[int(starts[node - back]) : int(starts[node - back + 1])].tolist()
-        found = _copied(reader, form, reference)
+        found = _read_copied(reader, form, reference)
         _expect(len(found) <= degree, "a list is longer than its out-degree")
     if len(found) < degree and form.shortest_interval > 0:
-        found += _intervals(reader, form, node, degree - len(found))
+        found += _read_intervals(reader, form, node, degree - len(found))
     if len(found) < degree:
         successor = node + _signed(reader.read(form.residuals))
         _expect(0 <= successor < form.nodes, NOT_A_NODE)
@@ -99,7 +96,7 @@ def _successors(
     return found
 
 
-def _copied(reader: _BitReader, form: WebGraphFormat, reference: list[int]) -> list[int]:
+def _read_copied(reader: _BitReader, form: WebGraphFormat, reference: list[int]) -> list[int]:
     """The parts of the reference list that are copied: blocks taken and left out in turn."""
     n_blocks = reader.read(form.block_counts)
     found: list[int] = []
@@ -113,7 +110,7 @@ def _copied(reader: _BitReader, form: WebGraphFormat, reference: list[int]) -> l
     return found + reference[at:] if n_blocks % 2 == 0 else found
 
 
-def _intervals(reader: _BitReader, form: WebGraphFormat, node: int, room: int) -> list[int]:
+def _read_intervals(reader: _BitReader, form: WebGraphFormat, node: int, room: int) -> list[int]:
     """Runs of consecutive successors."""
     found: list[int] = []
     following = 0
@@ -189,35 +186,25 @@ def decode_compiled(
     starts: Integers,
     successors: NDArray[np.int32],
 ) -> int:
-    """Decode the successor lists of nodes ``first`` to ``last - 1`` behind those already there."""
+    """The same, compiled."""
     from sparseigen.kernels import _compiled
 
     numbers = np.array(form, dtype=np.int64)
     return int(_compiled.decode_webgraph(data, position, numbers, first, last, starts, successors))
 
 
-def decode_webgraph(
-    data: Flags,
-    position: int,
-    form: WebGraphFormat,
-    first: int,
-    last: int,
-    starts: Integers,
-    successors: NDArray[np.int32],
-) -> int:
-    """Decode the successor lists of nodes ``first`` to ``last - 1``, compiled where the extension was built."""
-    decode = decode_in_python if kernels.active.NAME == "numpy" else decode_compiled
-    return decode(data, position, form, first, last, starts, successors)
+def decode_webgraph(*arguments: Any) -> int:
+    """Decode as `decode_in_python` does, compiled where the extension was built."""
+    return (decode_in_python if kernels.active.NAME == "numpy" else decode_compiled)(*arguments)
 
-
-OnProgress = Callable[[int, int], None]
 
 CODES = {"UNARY": UNARY, "GAMMA": GAMMA, "DELTA": DELTA, "ZETA": ZETA}
 DEFAULTS = {"OUTDEGREES": GAMMA, "REFERENCES": UNARY, "BLOCK_COUNT": GAMMA, "BLOCKS": GAMMA, "RESIDUALS": ZETA}
 """What is coded how unless ``compressionflags`` says otherwise, in the order of WebGraphFormat."""
 
 MOST_NODES = 2**31 - 1
-LARGEST_PARAMETER = {"windowsize": MOST_NODES, "minintervallength": MOST_NODES, "zetak": 30}
+PARAMETERS = {"windowsize": (7, 0, MOST_NODES), "minintervallength": (4, 0, MOST_NODES), "zetak": (3, 1, 30)}
+"""What the stream is coded with -> usual, least and largest value, in the order of WebGraphFormat."""
 BATCH = 1 << 16
 """Nodes decoded between two reports of progress."""
 
@@ -233,7 +220,7 @@ def read_webgraph(path: Path, on_progress: OnProgress | None = None) -> Graph:
     if form.nodes > MOST_NODES or form.nodes > 8 * n_bytes or form.arcs > form.nodes**2:
         message = (
             f"{stream}: the properties say {form.nodes} nodes and {form.arcs} arcs, which {n_bytes} bytes cannot hold "
-            f"(a bit a node at least, at most {MOST_NODES} nodes). Download both files again."
+            f"(a bit per node at least, at most {MOST_NODES} nodes). Download both files again."
         )
         raise GraphFileError(message)
     check_fits(4 * form.arcs + 8 * form.nodes, f"{stream.name} with {form.nodes} nodes and {form.arcs} arcs")
@@ -267,27 +254,26 @@ def _read_properties(path: Path) -> WebGraphFormat:
     found = {key.strip(): value.strip() for key, value in lines}
     try:
         numbers = [int(found[key]) for key in ("nodes", "arcs")]
-        numbers += [int(found.get(key, usual)) for key, usual in (("windowsize", 7), ("minintervallength", 4))]
-        zeta = int(found.get("zetak", 3))
-        _check_parameters(numbers[2], numbers[3], zeta)
+        numbers += [_read_parameter(found, key) for key in PARAMETERS]
     except (KeyError, ValueError) as error:
         message = f"{path}: {error} is missing or not a number in range; nodes and arcs are needed."
         raise GraphFileError(message) from error
     if found.get("version", "0") != "0":
         message = f"{path}: version={found['version']} is not supported. Allowed: '0'."
         raise GraphFileError(message)
-    return WebGraphFormat._make([*numbers, zeta, *_codes(found.get("compressionflags", ""), path).values()])
+    return WebGraphFormat._make([*numbers, *_read_codes(found.get("compressionflags", ""), path).values()])
 
 
-def _check_parameters(window: int, shortest_interval: int, zeta: int) -> None:
-    given = {"windowsize": window, "minintervallength": shortest_interval, "zetak": zeta}
-    for name, value in given.items():
-        if not int(name == "zetak") <= value <= LARGEST_PARAMETER[name]:
-            message = f"{name}={value}"
-            raise ValueError(message)
+def _read_parameter(found: dict[str, str], name: str) -> int:
+    usual, least, most = PARAMETERS[name]
+    value = int(found.get(name, usual))
+    if not least <= value <= most:
+        message = f"{name}={value}"
+        raise ValueError(message)
+    return value
 
 
-def _codes(flags: str, path: Path) -> dict[str, int]:
+def _read_codes(flags: str, path: Path) -> dict[str, int]:
     codes = dict(DEFAULTS)
     for flag in filter(None, (part.strip() for part in flags.split("|"))):
         kind, _, name = flag.rpartition("_")

@@ -1,8 +1,9 @@
 """Files that are there whole or not at all, whatever happens while they are written.
 
-Everything the package writes goes through here: under another name first, flushed to the disk, then renamed. A full
-disk, a kill or a lost machine leaves what was there before. The other names are ``.NAME.8 hex digits.partial``; they
-are locked while somebody writes, and those that a killed process left behind are removed by the next write of NAME.
+Everything the package writes goes through here: under another name beside the target first, flushed to the disk, then
+renamed. A full disk, a kill or a lost machine leaves what was there before; of two writers of one file the last one
+wins, whole. The other names are ``.NAME.8 hex digits.partial`` (not those of `tempfile`, whose files nobody but the
+owner may read); those that a killed process left behind are removed by a write of NAME a day later.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +23,8 @@ from sparseigen.errors import OptionError, SparseigenError, WriteError
 
 LONGEST_NAME = 100
 """Characters of a name that go into the other name: a file name has at most 255 bytes."""
+STRAY_SECONDS = 86_400.0
+"""What was not written to for so long has no writer any more."""
 
 
 @contextmanager
@@ -41,20 +45,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     target = Path(path)
     check_target(target)
     with writing(target):
-        remove_strays(target)
-        partial = _other_name(target)
-        lock = -1
+        partial = _choose_other_name(target)
         try:
             with partial.open("xb") as file:
-                lock = _locked(os.dup(file.fileno()))
                 yield file
-                file.flush()
-                os.fsync(file.fileno())
+                _sync(file)
             os.replace(partial, target)
             sync_folder(target.parent)
         finally:
             partial.unlink(missing_ok=True)
-            _unlocked(lock)
 
 
 def as_bytes(text: str) -> bytes:
@@ -80,18 +79,14 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
             raise OptionError(message)
     folder = folder.absolute()
     existing = folder.is_dir()
-    lock = -1
     with writing(folder):
-        remove_strays(folder / folder.name if existing else folder)
-        partial = _other_name(folder / folder.name if existing else folder)
+        partial = _choose_other_name(folder / folder.name if existing else folder)
         partial.mkdir()
         try:
-            lock = _locked(_descriptor(partial))
             for name, text in files.items():
                 with (partial / name).open("xb") as file:
                     file.write(as_bytes(text))
-                    file.flush()
-                    os.fsync(file.fileno())
+                    _sync(file)
             if existing:
                 for name in files:
                     check_target(folder / name)
@@ -103,7 +98,6 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
                 sync_folder(folder.parent)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-            _unlocked(lock)
 
 
 @contextmanager
@@ -125,7 +119,7 @@ def check_target(target: Path) -> None:
     """Refuse folders, devices and pipes, which a rename would replace or fail on."""
     try:
         mode = target.lstat().st_mode
-        plain = stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and not _leads_to_a_device(target))
+        plain = stat.S_ISREG(mode) or (stat.S_ISLNK(mode) and not _leads_to_device(target))
     except OSError:  # not there yet, or writing it will say why not
         return
     if not plain:
@@ -134,7 +128,7 @@ def check_target(target: Path) -> None:
         raise OptionError(message)
 
 
-def _leads_to_a_device(link: Path) -> bool:
+def _leads_to_device(link: Path) -> bool:
     """Whether a link is one like /dev/stdout: it is not to become a file, whatever it leads to at the moment."""
     if os.readlink(link).startswith(("/dev/", "/proc/")):
         return True
@@ -145,68 +139,27 @@ def _leads_to_a_device(link: Path) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _other_name(target: Path) -> Path:
-    return target.with_name(f".{target.name[:LONGEST_NAME]}.{secrets.token_hex(4)}.partial")
-
-
-def remove_strays(target: Path) -> None:
-    """Remove what killed processes left of earlier attempts to write the same file; never what one still writes."""
-    pattern = re.compile(re.escape(f".{target.name[:LONGEST_NAME]}.") + r"[0-9a-f]{8}\.partial")
+def _choose_other_name(target: Path) -> Path:
+    """A new name beside the target; old ones that killed processes left there go."""
+    begin = f".{target.name[:LONGEST_NAME]}."
+    pattern = re.compile(re.escape(begin) + r"[0-9a-f]{8}\.partial")
     with suppress(OSError):
         for stray in target.parent.iterdir():
-            if pattern.fullmatch(stray.name) and not stray.is_symlink():
-                _remove_if_left(stray)
+            if pattern.fullmatch(stray.name) and time.time() - stray.lstat().st_mtime > STRAY_SECONDS:
+                shutil.rmtree(stray) if stat.S_ISDIR(stray.lstat().st_mode) else stray.unlink()
+    return target.with_name(f"{begin}{secrets.token_hex(4)}.partial")
 
 
-def _remove_if_left(stray: Path) -> None:
-    with suppress(OSError):
-        lock = _descriptor(stray)
-        try:
-            if not _try_lock(lock):
-                return
-            shutil.rmtree(stray, ignore_errors=True) if stray.is_dir() else stray.unlink()
-        finally:
-            _unlocked(lock)
-
-
-def _descriptor(path: Path) -> int:
-    """An open descriptor for locking; -1 where folders cannot be opened."""
-    try:
-        return os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-    except PermissionError:
-        return -1
-
-
-def _try_lock(descriptor: int) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows does not let an open file be removed: the attempt is test enough
-        return True
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-def _locked(descriptor: int) -> int:
-    _try_lock(descriptor)  # where a file system has no locks, strays stay: nothing is removed that might be in use
-    return descriptor
-
-
-def _unlocked(descriptor: int) -> None:
-    if descriptor >= 0:
-        os.close(descriptor)
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def sync_folder(folder: Path) -> None:
     """Make a rename durable, where the system can."""
-    try:
+    with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        with suppress(OSError):
+        try:
             os.fsync(handle)
-    finally:
-        os.close(handle)
+        finally:
+            os.close(handle)

@@ -96,7 +96,7 @@ class PassLog:
             raise CheckpointError(message)
 
     def _store(self, key: str, answer: Any, rows: int) -> None:
-        kind, content = _encoded(answer)
+        kind, content = _encode(answer)
         offset = self.records[-1].offset + self.records[-1].length if self.records else 0
         if not self.path.exists():  # a kill from here on must leave something that can be gone on with
             self._commit()
@@ -172,7 +172,7 @@ class PassLog:
 
     def _read(self, record: Record) -> Any:
         try:
-            return _decoded(record.kind, self._content(record), self.data_path.name)
+            return _decode(record.kind, self._content(record), self.data_path.name)
         except CheckpointError:
             raise
         except (ValueError, TypeError):
@@ -183,7 +183,7 @@ class PassLog:
         raise CheckpointError(message)
 
 
-def _encoded(answer: Any) -> tuple[str, bytes]:
+def _encode(answer: Any) -> tuple[str, bytes]:
     """The arrays of an answer in NumPy's own format, one after the other."""
     stream = io.BytesIO()
     kind = "moments" if isinstance(answer, Moments) else "arrays"
@@ -194,13 +194,13 @@ def _encoded(answer: Any) -> tuple[str, bytes]:
 
 def _record(key: Any, kind: Any, offset: Any, length: Any, digest: Any, rows: Any) -> Record:
     texts, counts = (key, kind, digest), (offset, length, rows)
-    if not all(isinstance(one, str) for one in texts) or not all(type(one) is int and one >= 0 for one in counts):
+    if not all(isinstance(text, str) for text in texts) or not all(type(n) is int and n >= 0 for n in counts):
         message = "not a record"
         raise ValueError(message)
     return Record(key, kind, offset, length, digest, rows)
 
 
-def _decoded(kind: str, content: bytes, name: str) -> Any:
+def _decode(kind: str, content: bytes, name: str) -> Any:
     stream = io.BytesIO(content)
     arrays: list[NDArray[Any]] = []
     while stream.tell() < len(content):

@@ -20,7 +20,7 @@ from sparseigen.operators.checkpoint import PassLog, pass_key
 from sparseigen.operators.pass_operator import PassOperator
 from sparseigen.operators.passes import Moments, Standard
 from sparseigen.rows.cluster import Cluster
-from sparseigen.rows.partitions import BlockFacts, RowPartition, check_alike, load_block, where
+from sparseigen.rows.partitions import BlockFacts, Partition, check_alike, load_block, where
 from sparseigen.rows.read_ahead import ReadAhead, plan_memory
 from sparseigen.rows.source import RowSource
 
@@ -164,7 +164,7 @@ class Call:
 class Shard:
     """Neighbouring partitions that one worker goes through in one task: loaded, or loaded anew in every pass."""
 
-    def __init__(self, first: int, partitions: list[RowPartition], loaded: list[tuple[Any, BlockFacts]] | None) -> None:
+    def __init__(self, first: int, partitions: list[Partition], loaded: list[tuple[Any, BlockFacts]] | None) -> None:
         self.first, self.partitions, self.loaded = first, partitions, loaded
 
     def blocks(self) -> Any:
@@ -186,7 +186,7 @@ def _block_bytes(block: Any) -> int:
     return sum(int(array.nbytes) for array in arrays)
 
 
-def load_shard(first: int, partitions: list[RowPartition], *given: Any) -> Shard:
+def load_shard(first: int, partitions: list[Partition], *given: Any) -> Shard:
     """The partitions in memory; ``given`` are the values of lazy ones."""
     loaded = [
         load_block(first + place, partition, given[place] if given else None)
@@ -216,7 +216,7 @@ def run_pass(shard: Shard, expected: list[BlockFacts], call: Call, standard: Sta
     return nodes
 
 
-def _check_result(total: Any, number: int, partition: RowPartition) -> None:
+def _check_result(total: Any, number: int, partition: Partition) -> None:
     """Only the first pass looks at every value; data that have changed since show in the products."""
     if isinstance(total, list) and not all(bool(np.isfinite(one).all()) for one in total):
         message = (
@@ -240,7 +240,7 @@ class ClusterData(PassOperator):
 
     Parameters
     ----------
-    partitions : list of RowPartition
+    partitions : list of Partition
     cluster : Cluster
     n_shards : int, optional
         Tasks of a pass; by default one for each thread of the workers.
@@ -252,7 +252,7 @@ class ClusterData(PassOperator):
 
     def __init__(
         self,
-        partitions: Sequence[RowPartition],
+        partitions: Sequence[Partition],
         cluster: Cluster,
         *,
         center: bool,

@@ -1,7 +1,8 @@
-"""Dask at the door: the client, lazy tasks with readable names, and errors that say what happened."""
+"""Tasks on a Dask cluster: the client, lazy tasks with readable names, and errors that say what happened."""
 
 from __future__ import annotations
 
+import sys
 import uuid
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -63,14 +64,14 @@ class Cluster:
         With a client this is one message to the scheduler, a third less time than a graph of lazy tasks.
         """
         if self.client is None:
-            return [self.task(name, function, one, other, *same) for one, other in zip(kept, others, strict=True)]
+            return [self.task(name, function, *pair, *same) for pair in zip(kept, others, strict=True)]
         self._count += 1
         key = f"{PREFIX}-{name}-{self._run}-{self._count}"
         keys = [f"{key}-{place}" for place in range(len(kept))]
         futures_of = require("distributed", purpose="a cluster").futures_of
         is_lazy = require("dask", purpose="a cluster").is_dask_collection
-        held, shared = ([futures_of(one)[0] if is_lazy(one) else one for one in given] for given in (kept, same))
-        call = partial(_reordered, function)
+        held, shared = ([futures_of(part)[0] if is_lazy(part) else part for part in parts] for parts in (kept, same))
+        call = partial(_call, function)
         return self._guarded(
             lambda: self.client.map(call, held, list(others), key=keys, pure=False, batch_size=None, same=shared)
         )
@@ -89,12 +90,12 @@ class Cluster:
         except SparseigenError:
             raise
         except Exception as error:
-            lost = self._lost(error)
+            lost = self._explain(error)
             if lost is None:
                 raise
             raise lost from error
 
-    def _lost(self, error: Exception) -> ClusterError | None:
+    def _explain(self, error: Exception) -> ClusterError | None:
         """What a failure of the cluster means; None for errors of the work itself."""
         kind = type(error).__name__
         if kind == "KilledWorker":
@@ -112,13 +113,13 @@ class Cluster:
         return None
 
 
-def _reordered(function: Callable[..., Any], one: Any, other: Any, same: list[Any]) -> Any:
-    return function(one, other, *same)
+def _call(function: Callable[..., Any], kept: Any, other: Any, same: list[Any]) -> Any:
+    return function(kept, other, *same)
 
 
 def _check_client(client: Any) -> Any:
     if client is None:
-        distributed = _loaded("distributed")
+        distributed = sys.modules.get("distributed")  # without it there is no client to be found
         if distributed is None:
             return None
         try:
@@ -134,10 +135,3 @@ def _check_client(client: Any) -> Any:
         message = f"the client is {client.status}, not connected to a scheduler. Start one and make a new client."
         raise ClusterError(message)
     return client
-
-
-def _loaded(name: str) -> Any:
-    """A module if something imported it already."""
-    import sys
-
-    return sys.modules.get(name)

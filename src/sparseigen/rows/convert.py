@@ -5,45 +5,24 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.coercion import compressed
-from sparseigen.checks.memory import check_columns_fit, check_fits
-from sparseigen.errors import DtypeError, InputError, MissingDataError, NonFiniteError, OptionError, ShapeError
-from sparseigen.io.columns import damaged
-from sparseigen.io.hdf5 import child, open_hdf5
-from sparseigen.io.text import is_number, text_rows
+from sparseigen.errors import DtypeError, InputError, MissingDataError, NonFiniteError, OptionError
+from sparseigen.io.columns import TableOptions, name_column
+from sparseigen.io.formats import BY_ENDING, damaged, ending_of, find_endings, find_reader
+from sparseigen.io.text import TextTable
 from sparseigen.io.writing import whole_file, write_whole
-from sparseigen.rows.files import OPENERS, open_rows
-from sparseigen.rows.source import CallerRows, RowSource, check_source_shape
-
-
-def by_columns_or_rows(path: Path, dataset: str | None) -> RowSource | None:
-    """The rows of a matrix stored by columns, turned in memory; None for every other file."""
-    if path.suffix.lower() not in (".h5ad", ".h5", ".hdf5"):
-        return None
-    place = dataset or "X"
-    with damaged(path.name, path.suffix.lower()), open_hdf5(path) as file:
-        node = child(file, place, path.name) if place in file else None
-        if node is None or node.attrs.get("encoding-type") != "csc_matrix":
-            return None
-        shape = check_source_shape(tuple(int(side) for side in node.attrs["shape"]), f"{path.name}:{place}")
-        check_columns_fit(shape[1], path.name)
-        parts = [child(node, part, path.name) for part in ("data", "indices", "indptr")]
-        check_fits(32 * int(parts[0].size) + 8 * sum(shape), path.name)
-        matrix = compressed("csc", (parts[0][:], parts[1][:], parts[2][:]), shape, f"{path.name}:{place}").tocsr()
-    step = max(1, (1 << 22) // shape[1])
-    return CallerRows(lambda: (matrix[i : i + step] for i in range(0, shape[0], step)), shape)
-
+from sparseigen.rows.files import open_rows
+from sparseigen.rows.hdf5 import turn_columns
+from sparseigen.rows.source import RowSource
 
 OnRows = Callable[[int, int | None], None]
 """(rows written, rows in all where known)."""
-TEXT = (".csv", ".tsv")
+TEXT = BY_ENDING[".csv"].endings
 BLOCK_ENTRIES = 1 << 20
 DTYPES = {None: None, "float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
 
@@ -95,39 +74,47 @@ def convert(
     array([4., 5., 6.])
     """
     source, target = Path(source), Path(target)
-    _check(source, target, dtype, overwrite)
-    if source.suffix.lower() in TEXT:
-        blocks, names, n_rows = _text_blocks(source)
-        stored = np.dtype(np.float64)
+    _check_request(source, target, dtype, overwrite)
+    opened = _open(source, dataset)
+    if isinstance(opened, TextTable):
+        blocks, n_rows, stored = _read_text_blocks(opened), None, np.dtype(np.float64)
     else:
-        blocks, names, n_rows, stored = _source_blocks(source, dataset)
+        blocks, n_rows, stored = _read_blocks(opened), opened.shape[0], opened.dtype
     listed = target.with_name(target.name + ".names.txt")
     with whole_file(target) as file:
-        shape = _write(file, source.name, blocks, DTYPES[dtype] or stored, n_rows, on_rows)
+        shape = _write_rows(file, source.name, blocks, DTYPES[dtype] or stored, n_rows, on_rows)
         # Names of other numbers would be wrong names: those of a target that is replaced go before it does.
         listed.unlink(missing_ok=True)
+    names = opened.names
     if names is not None:
-        write_whole(listed, _as_lines(names))
+        kept = opened.numeric if isinstance(opened, TextTable) else range(len(names))
+        write_whole(listed, _as_lines([names[column] for column in kept]))
     return shape
 
 
-def _as_lines(names: tuple[str, ...]) -> str:
-    """One name a line, in quotes where a name has a line end or a comma of its own."""
+def _open(source: Path, dataset: str | None) -> TextTable | RowSource:
+    if ending_of(source) in TEXT:
+        return TextTable(source, TableOptions(index="none"), gaps=False)
+    return turn_columns(source, dataset) or open_rows(source, dataset)
+
+
+def _as_lines(names: list[str]) -> str:
+    """One name per line, in quotes where a name has a line end or a comma of its own."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([name] for name in names)
     return text.getvalue()
 
 
-def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> None:
+def _check_request(source: Path, target: Path, dtype: str | None, overwrite: bool) -> None:
     if not source.exists():
         message = f"{source} does not exist; check the path."
         raise MissingDataError(message)
     if not (source.is_file() or source.is_dir()):  # a pipe would be waited for, and read only once
         message = f"{source} is not a file; store it as one first."
         raise InputError(message)
-    if source.suffix.lower() not in {*TEXT, *OPENERS}:
-        allowed = ", ".join(sorted({*TEXT, *OPENERS}))
-        message = f"{source.name} has the ending {source.suffix!r}, which is not known. Allowed: {allowed}."
+    if ending_of(source) not in TEXT and find_reader(ending_of(source), "rows") is None:
+        allowed = ", ".join(sorted({*TEXT, *find_endings("rows")}))
+        message = f"{source.name} has the ending {ending_of(source)!r}, which is not known. Allowed: {allowed}."
         raise InputError(message)
     if target.suffix.lower() != ".npy":
         message = f"the target {target.name} must end in .npy: that is the layout that streams fastest."
@@ -140,7 +127,7 @@ def _check(source: Path, target: Path, dtype: str | None, overwrite: bool) -> No
         raise OptionError(message)
 
 
-def _write(
+def _write_rows(
     file: BinaryIO,
     source: str,
     blocks: Iterator[NDArray[Any]],
@@ -153,7 +140,7 @@ def _write(
     for block in blocks:
         if not done:
             width = block.shape[1]
-            _header(file, (0, width), dtype)
+            _write_header(file, (0, width), dtype)
         with np.errstate(over="ignore"):  # too large for float32: refused below, not warned about
             numbers = np.ascontiguousarray(block, dtype=dtype)
         if dtype.itemsize < block.dtype.itemsize and not np.isfinite(numbers[np.isfinite(block)]).all():
@@ -163,77 +150,33 @@ def _write(
         done += len(block)
         if on_rows is not None:
             on_rows(done, n_rows)
-    if not done:
-        message = f"{source} holds a header and no rows; it must hold at least one row of numbers."
-        raise ShapeError(message)
     file.seek(0)
-    _header(file, (done, width), dtype)
+    _write_header(file, (done, width), dtype)
     return done, width
 
 
-def _header(file: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+def _write_header(file: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
     """NumPy's header keeps room for a first axis of any length."""
     facts = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, facts)
 
 
-def _source_blocks(
-    source: Path, dataset: str | None
-) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, int, np.dtype[Any]]:
-
-    rows = by_columns_or_rows(source, dataset) or open_rows(source, dataset)
+def _read_blocks(rows: RowSource) -> Iterator[NDArray[Any]]:
     count = max(1, BLOCK_ENTRIES // rows.shape[1])
-
-    def blocks() -> Iterator[NDArray[Any]]:
-        for block in rows.blocks(count, 0, lambda n: np.empty((n, rows.shape[1]), dtype=rows.dtype)):
-            yield block.toarray() if rows.sparse else block
-
-    return blocks(), rows.names, rows.shape[0], rows.dtype
+    for block in rows.blocks(count, 0, lambda n: np.empty((n, rows.shape[1]), dtype=rows.dtype)):
+        yield block.toarray() if rows.sparse else block
 
 
-def _text_blocks(source: Path) -> tuple[Iterator[NDArray[Any]], tuple[str, ...] | None, None]:
+def _read_text_blocks(table: TextTable) -> Iterator[NDArray[Any]]:
     """Blocks of a text table; a first line that is not all numbers is a header, a first column of text holds labels."""
-    with damaged(source.name, "a text table"):
-        (_, first), (_, second) = (*islice(text_rows(source), 2), (0, None), (0, None))[:2]
-    if first is None:
-        message = f"{source.name} is empty; it must hold at least one row of numbers."
-        raise ShapeError(message)
-    has_header = not all(is_number(cell) for cell in first[1:] or first)
-    body = second if has_header else first
-    labelled = body is not None and not is_number(body[0])
-    width = len(first)
-    names = tuple(first[1:] if labelled else first) if has_header else None
-
-    def blocks() -> Iterator[NDArray[Any]]:
-        step = max(1, BLOCK_ENTRIES // width)
-        with damaged(source.name, "a text table"):
-            cells: list[list[str]] = []
-            line = 0
-            for line, row in islice(text_rows(source), int(has_header), None):
-                if len(row) != width:
-                    message = f"{source.name}, line {line}: {len(row)} cells where the first has {width}."
-                    raise ShapeError(message)
-                cells.append(row[1:] if labelled else row)
-                if len(cells) == step:
-                    yield _numbers(cells, source.name, line, names)
-                    cells = []
-            if cells:
-                yield _numbers(cells, source.name, line, names)
-
-    return blocks(), names, None
-
-
-def _numbers(cells: list[list[str]], name: str, last_line: int, names: tuple[str, ...] | None) -> NDArray[np.float64]:
-    try:
-        if not any("_" in "".join(row) for row in cells):
-            return np.array(cells, dtype=np.float64)
-    except ValueError:
-        pass  # which cell it was is found below
-    for offset, row in enumerate(cells):
-        for column, cell in enumerate(row):
-            if not is_number(cell):
-                where = f"column {names[column]!r}" if names else f"column {column + 1}"
-                line = last_line - len(cells) + offset + 1
-                message = f"{name}, near line {line}, {where}: {cell[:40]!r} is not a number. Drop or encode it first."
+    name = table.path.name
+    with damaged(name, "a text table"):
+        for block in table.read_blocks(BLOCK_ENTRIES):
+            wrong = [column for column in sorted(table.text) if column > 0 or 0 in table.numeric]
+            if wrong or not table.numeric:
+                column = wrong[0] if wrong else 0
+                place, cell = table.text[column]
+                where = f"{name}, {place}{name_column(table.names, column)}"
+                message = f"{where}: {cell[:40]!r} is not a number. Drop or encode it first."
                 raise DtypeError(message)
-    return np.array(cells, dtype=np.float64)
+            yield block

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import InputError, OptionError
-from sparseigen.io.columns import damaged
+from sparseigen.io.formats import damaged
 from sparseigen.rows.source import RowSource, file_state
 
 BLOCKS_HELD = 3
@@ -55,7 +55,7 @@ class ReadAhead:
         A source that shuffles, draws anew, or is written to between passes has no covariance.
         """
         for row, place in ((first, 0), (first + block.shape[0] - 1, block.shape[0] - 1)):
-            mark = _mark(block, place)
+            mark = _check_sum(block, place)
             if row not in self._seen and len(self._seen) >= MOST_MARKS:
                 continue
             if self._seen.setdefault(row, mark) != mark:
@@ -77,7 +77,7 @@ class ReadAhead:
 
     def _from_thread(self, start: int) -> Generator[Any, None, None]:
         free: queue.SimpleQueue[NDArray[Any] | None] = queue.SimpleQueue()
-        for buffer in self._own_buffers():
+        for buffer in self._make_buffers():
             free.put(buffer)
         ready: queue.Queue[tuple[Any, NDArray[Any] | None, BaseException | None]] = queue.Queue(maxsize=1)
         stop = threading.Event()
@@ -103,7 +103,7 @@ class ReadAhead:
                     continue
             reader.join()
 
-    def _own_buffers(self) -> list[NDArray[Any]]:
+    def _make_buffers(self) -> list[NDArray[Any]]:
         if not self.source.sparse and not self._buffers:
             shape = (min(self.rows, self.source.shape[0]), self.source.shape[1])
             self._buffers = [np.empty(shape, dtype=self.source.dtype) for _ in range(BLOCKS_HELD)]
@@ -132,7 +132,7 @@ class ReadAhead:
             ready.put((None, None, failure))
 
 
-def _mark(block: Any, row: int) -> int:
+def _check_sum(block: Any, row: int) -> int:
     """A check sum of the beginning of one row of a dense or sparse block."""
     if not hasattr(block, "indptr"):
         return zlib.crc32(np.ascontiguousarray(block[row, :MARKED]).tobytes())
@@ -188,7 +188,7 @@ def plan_memory(limit: int | None, row_bytes: int, n_rows: int, size: int) -> Me
     work = 8 * WORK_VECTORS * size
     if limit is None:
         usual = max(DEFAULT_BLOCK, USUAL_ROWS * row_bytes)
-        return MemoryPlan(_rows(usual, row_bytes, n_rows), max(DEFAULT_CACHE, work))
+        return MemoryPlan(_count_rows(usual, row_bytes, n_rows), max(DEFAULT_CACHE, work))
     needed = 8 * BLOCKS_HELD * row_bytes + 2 * work
     if limit < needed:
         message = (
@@ -198,8 +198,8 @@ def plan_memory(limit: int | None, row_bytes: int, n_rows: int, size: int) -> Me
         raise OptionError(message)
     usual = max(DEFAULT_BLOCK, USUAL_ROWS * row_bytes)
     block = min(usual, max(limit // (6 * BLOCKS_HELD), row_bytes))
-    return MemoryPlan(_rows(block, row_bytes, n_rows), limit // 20)
+    return MemoryPlan(_count_rows(block, row_bytes, n_rows), limit // 20)
 
 
-def _rows(block: int, row_bytes: int, n_rows: int) -> int:
+def _count_rows(block: int, row_bytes: int, n_rows: int) -> int:
     return max(1, min(n_rows, block // max(1, row_bytes)))

@@ -15,15 +15,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.coercion import checked_sparse
-from sparseigen.errors import DtypeError, InputError, IntegerOverflowError, OptionError, ShapeError, TooFewSamplesError
-from sparseigen.io.columns import readable
+from sparseigen.checks.arrays import check_data_shape
+from sparseigen.checks.coercion import check_integers, float_dtype
+from sparseigen.checks.sparse import check_sparse
+from sparseigen.errors import InputError, OptionError, ShapeError
+from sparseigen.io.formats import readable
 
 Buffers = Callable[[int], NDArray[Any]]
 """Number of rows -> a free array of that many rows to read into (of the source's dtype, C order)."""
 
 CONVERT = "convert it once to the fast layout with: sparseigen convert"
-LARGEST_EXACT_INTEGER = 2**53
 SAMPLE_BYTES = 1 << 16
 """How much of a file's beginning, middle and end goes into its fingerprint."""
 
@@ -52,36 +53,10 @@ class RowSource(Protocol):
         """What tells these data from others: equal for equal data, cheap to find."""
 
 
-def float_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
-    """The precision blocks of such numbers are read in: float32 for float32 and half precision, else float64."""
-    if dtype.kind not in "fiub":
-        message = f"{what} holds {dtype}; it must hold real numbers. Convert it first."
-        raise DtypeError(message)
-    return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize <= 4 else np.dtype(np.float64)
-
-
 def as_floats(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
     """Numbers in a source's precision; integers that would be rounded are refused."""
-    if values.dtype.kind in "iu" and values.dtype.itemsize == 8 and values.size:
-        largest = max(abs(int(values.max())), abs(int(values.min())))
-        if largest > LARGEST_EXACT_INTEGER:
-            message = f"{what} holds the integer {largest}, beyond 2**53: it has no exact float64 value."
-            raise IntegerOverflowError(message)
+    check_integers(values, what)
     return values.astype(dtype, order="C", copy=False)
-
-
-def check_source_shape(shape: tuple[int, ...], what: str) -> tuple[int, int]:
-    """A table with at least two rows and one column."""
-    if len(shape) != 2:
-        message = f"{what} has {len(shape)} dimensions; it must be a table of samples x variables (2 dimensions)."
-        raise ShapeError(message)
-    if shape[1] == 0 or shape[0] == 0:
-        message = f"{what} is empty (shape {tuple(shape)}); it needs at least one row and one column."
-        raise ShapeError(message)
-    if shape[0] < 2:
-        message = f"{what} has {shape[0]} sample; a covariance needs at least 2."
-        raise TooFewSamplesError(message)
-    return int(shape[0]), int(shape[1])
 
 
 def file_fingerprint(path: Path) -> str:
@@ -121,7 +96,7 @@ class PlainRows:
 
     def __init__(self, path: Path, offset: int, shape: tuple[int, ...], stored: np.dtype[Any], label: str) -> None:
         self.path, self.offset, self.label = path, offset, label
-        self.shape = check_source_shape(shape, label)
+        self.shape = check_data_shape(shape, label)
         self.stored, self.dtype = stored, float_dtype(stored, label)
         expected = offset + self.shape[0] * self.shape[1] * stored.itemsize
         found = path.stat().st_size
@@ -173,7 +148,7 @@ class ArrayRows:
 
     def __init__(self, values: Any, label: str) -> None:
         self.values, self.label = values, label
-        self.shape = check_source_shape(values.shape, label)
+        self.shape = check_data_shape(values.shape, label)
         self.dtype = float_dtype(values.dtype, label)
         by_column = values.flags.f_contiguous and not values.flags.c_contiguous
         self.advice = (
@@ -201,7 +176,7 @@ class ArrayRows:
 
 
 class CallerRows:
-    """Blocks from a function of the caller's (called once a pass), or from a list or tuple of arrays."""
+    """Blocks from a function of the caller's (called once per pass), or from a list or tuple of arrays."""
 
     advice: str | None = None
     names: tuple[str, ...] | None = None
@@ -217,9 +192,9 @@ class CallerRows:
         if shape is None:
             message = f"{self.label} needs shape=(n_samples, n_features), so that blocks can be checked."
             raise OptionError(message)
-        self.shape = check_source_shape(tuple(int(side) for side in shape), self.label)
+        self.shape = check_data_shape(tuple(int(side) for side in shape), self.label)
         self.make = blocks if callable(blocks) else (lambda: blocks)
-        first = next(iter(self._fresh()), None)
+        first = next(iter(self._make_blocks()), None)
         if first is None:
             message = f"{self.label} gave no block."
             raise ShapeError(message)
@@ -228,7 +203,7 @@ class CallerRows:
         self.dtype = float_dtype(np.dtype(first.dtype), self.label)
         self._first = hashlib.sha256(_bytes_of(first)).hexdigest()
 
-    def _fresh(self) -> Iterable[Any]:
+    def _make_blocks(self) -> Iterable[Any]:
         made = self.make()
         if not hasattr(made, "__iter__"):
             message = f"{self.label} must give an iterable of arrays, got {type(made).__name__}."
@@ -239,8 +214,8 @@ class CallerRows:
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[Any]:
         """The caller's blocks as they come, checked; rows before ``start`` are passed over."""
         seen = 0
-        for number, given in enumerate(self._fresh()):
-            block = _as_block(given, self.shape[1], number, self.label)
+        for number, part in enumerate(self._make_blocks()):
+            block = _as_block(part, self.shape[1], number, self.label)
             if hasattr(block, "indptr") != self.sparse:
                 message = f"{self.label}: block {number} is not of the same kind (dense or sparse) as the first."
                 raise InputError(message)
@@ -263,14 +238,14 @@ def iter_once(value: Any) -> bool:
     return hasattr(value, "__next__")
 
 
-def _as_block(given: Any, size: int, number: int, label: str) -> Any:
-    if hasattr(given, "tocsr"):
-        block = checked_sparse(given, f"{label}: block {number}").tocsr()
+def _as_block(part: Any, size: int, number: int, label: str) -> Any:
+    if hasattr(part, "tocsr"):
+        block = check_sparse(part, f"{label}: block {number}").tocsr()
         if not block.has_canonical_format:
             block = block.copy()  # what the caller gave is not ours to write
             block.sum_duplicates()
     else:
-        block = np.ascontiguousarray(given)
+        block = np.ascontiguousarray(part)
     if block.ndim != 2 or block.shape[1] != size or block.shape[0] == 0:
         message = f"{label}: block {number} has shape {block.shape}; it must be (some rows, {size})."
         raise ShapeError(message)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparseigen.datasets import load_pitprops
-from tests.unit.test_bad_input import GOOD
+from tests.unit.checks.test_arrays import GOOD
 
 
 @pytest.fixture

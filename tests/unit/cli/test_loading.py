@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from sparseigen.errors import DtypeError, OptionError
 from sparseigen.io.tables import read_table
+from tests.unit.checks.test_arrays import BAD_DATA, BAD_MATRICES
 from tests.unit.cli.running import check_refused, run, start_process
-from tests.unit.test_bad_input import BAD_DATA, BAD_MATRICES
 
 VALUES = np.random.default_rng(0).standard_normal((30, 6))
 

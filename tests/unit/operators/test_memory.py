@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
-from tests.unit.inputs.test_row_sources import write_h5ad
+from tests.unit.rows.sources import write_h5ad
 
 LINUX = Path("/proc/self/status").exists()
 

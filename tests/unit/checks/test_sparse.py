@@ -1,4 +1,4 @@
-"""Arrays that lie about themselves: the public functions refuse them before any kernel follows their indices."""
+"""Sparse matrices that lie about themselves are refused before any kernel follows their indices."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
-from sparseigen import errors, kernels
-from sparseigen.checks.coercion import checked_sparse
+from sparseigen import errors
+from sparseigen.checks.sparse import check_sparse
 
 SHAPE = (8, 8)
 
@@ -98,38 +98,20 @@ def test_a_matrix_without_entries(form: str) -> None:
 
 def test_one_dimension_is_refused() -> None:
     with pytest.raises(errors.ShapeError, match="2 dimensions"):
-        checked_sparse(sp.coo_array(np.ones(3)), "X")
+        check_sparse(sp.coo_array(np.ones(3)), "X")
 
 
-@pytest.mark.skipif(kernels.active.NAME == "numpy", reason="there is no extension")
-def test_bindings_refuse_what_would_walk_out_of_memory() -> None:
-    compiled = kernels._compiled
-    starts, columns, values = np.array([0, 2, 1000]), np.array([0, 1]), np.ones(2)
-    out, rows, weights = np.zeros(2), np.array([1]), np.ones(1)
-    with pytest.raises(ValueError, match="row starts"):
-        compiled.sparse_row_dots(starts, columns, values, np.ones(2), out)
-    with pytest.raises(ValueError, match="row starts"):
-        compiled.sparse_combine_rows(starts, columns, values, rows, weights, out)
-    with pytest.raises(ValueError, match="lengths"):
-        compiled.sparse_combine_rows(starts[:0], columns, values, rows, weights, out)
-    halves = np.zeros(3, dtype=np.int64), np.zeros(2, dtype=np.int64), np.zeros(2)
-    with pytest.raises(ValueError, match="row starts"):
-        compiled.sparse_transpose(starts, columns, values, *halves)
-    with pytest.raises(ValueError, match="lengths"):
-        compiled.sparse_transpose(np.array([0, 1, 1]), columns, values, *halves)
-    for outside in (-1, 2, 10**9):
-        with pytest.raises(ValueError, match="column index"):
-            compiled.sparse_transpose(np.array([0, 1, 2]), np.array([0, outside]), values, *halves)
-    with pytest.raises(ValueError, match="row index"):
-        compiled.combine_rows(np.eye(2), np.array([5]), weights, out)
-    for bad in ([0, 9, 2], [0, -5, 2], [1, 1, 2]):
-        graph = (np.array(bad), np.array([0, 1], dtype=np.int32), np.zeros(0, dtype=np.int64))
-        with pytest.raises(ValueError, match="row starts"):
-            compiled.graph_add_rows(*graph, np.array([0, 1]), 1, np.zeros(2, dtype=np.int64))
-        with pytest.raises(ValueError, match="row starts"):
-            compiled.graph_is_symmetric(*graph)
-    with pytest.raises(TypeError):
-        compiled.row_dots(np.eye(2, dtype=object), np.ones(2), out)
-    stream, format_ = np.zeros(4, dtype=np.uint8), np.array([4, 6, 7, 4, -3, 1, 0, 1, 1, 3])
-    with pytest.raises(ValueError, match="out of range"):
-        compiled.decode_webgraph(stream, 0, format_, 0, 4, np.zeros(5, dtype=np.int64), np.zeros(6, dtype=np.int32))
+def test_sparse_matrices_that_contradict_themselves() -> None:
+    matrix = sp.coo_array(np.eye(3))
+    matrix.data = np.ones(2)
+    with pytest.raises(errors.InputError, match=r"X has 2 values, 3 row and 3 column numbers|not a consistent coo"):
+        check_sparse(matrix, "X")
+    for offsets in ([0], [0, 1, 2]):
+        diagonal = sp.dia_array(np.eye(3) + np.eye(3, k=1))
+        diagonal.offsets = np.array(offsets, dtype=np.int32)
+        with pytest.raises(errors.InputError, match="X is not a consistent dia matrix: its values and their"):
+            check_sparse(diagonal, "X")
+    listed = sp.lil_array(np.eye(3))
+    listed.rows[1] = [0, 1, 2]
+    with pytest.raises(errors.InputError, match="X is not a consistent lil matrix: its values and their"):
+        check_sparse(listed, "X")

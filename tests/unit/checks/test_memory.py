@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,6 +89,7 @@ except NotEnoughMemoryError as error:
 WIDE = np.broadcast_to(np.float32(1.0), (40, 2_000_000))
 """320 MB that take none: what is refused is refused before anybody writes."""
 
+
 REQUESTS = {
     "data": (lambda: se.covariance(WIDE), "centred copy of X"),
     "integers": (lambda: se.covariance(np.broadcast_to(np.int8(1), (40, 2_000_000))), "converted from int8"),
@@ -116,3 +118,19 @@ def test_refused_with_sizes_and_a_remedy(name, monkeypatch):
         request()
     with pytest.raises(MemoryError):
         request()
+
+
+def test_what_the_system_says_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without /proc, the physical memory; where not even that is known, a limit that nothing reaches."""
+    from sparseigen.checks import memory
+
+    def missing(*given: object, **named: object) -> None:
+        raise OSError("no such file")
+
+    monkeypatch.setattr(memory, "open", missing, raising=False)
+    monkeypatch.setattr(memory, "os", SimpleNamespace(sysconf={"SC_PHYS_PAGES": 10, "SC_PAGE_SIZE": 4096}.__getitem__))
+    assert memory._free_in_system() == 40_960
+    monkeypatch.setattr(memory, "os", SimpleNamespace(sysconf=missing))
+    assert memory._free_in_system() == memory.UNLIMITED
+    monkeypatch.setattr(Path, "read_text", missing)
+    assert memory._left_in_control_groups() == memory.UNLIMITED

@@ -1,6 +1,9 @@
-"""The same graph through every door gives the same answer; wrong graphs say what is wrong."""
+"""The same graph in every form gives the same answer; wrong graphs say what is wrong."""
 
 from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
+from sparseigen import errors
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.errors import (
     CardinalityError,
@@ -20,6 +24,7 @@ from sparseigen.errors import (
     OptionError,
     ShapeError,
 )
+from tests.unit.checks.test_graphs import bracket
 
 
 def weighted_karate():
@@ -182,3 +187,81 @@ def test_isolated_vertices_of_a_matrix_count():
     graph = check_graph(sp.csr_array((5, 5)))
     assert graph.n_vertices == 5
     assert se.densest_k_subgraph(graph, 2).certificate.optimal
+
+
+def test_parallel_edges_do_not_hide_a_negative_one() -> None:
+    graph = nx.MultiGraph([("a", "b", {"weight": 5}), ("a", "b", {"weight": -3}), ("c", "d", {"weight": 1})])
+    with pytest.raises(errors.NegativeWeightError, match="weight -3"):
+        se.densest_k_subgraph(graph, 2)
+
+
+def test_loops_of_an_undirected_graph_count_once() -> None:
+    graph = nx.Graph([("a", "a", {"weight": 5}), ("a", "b", {"weight": 1})])
+    assert se.densest_k_subgraph(graph, 2, self_loops="keep").density == 3.5
+
+
+@pytest.mark.parametrize(
+    ("weight", "error"),
+    [
+        ([1], errors.DtypeError),
+        ((1,), errors.DtypeError),
+        ({1: 2}, errors.DtypeError),
+        (1 + 0j, errors.DtypeError),
+        (pd.NA, errors.DtypeError),
+        (np.array([1, 2]), errors.DtypeError),
+        (Fraction(1, 3), errors.DtypeError),
+        (Decimal("0.1"), errors.DtypeError),
+        (10**30, errors.IntegerOverflowError),
+        (None, errors.NonFiniteError),
+    ],
+    ids=str,
+)
+def test_edge_attributes_that_are_no_weights(weight, error) -> None:
+    with pytest.raises(error, match="weight"):
+        se.densest_k_subgraph(nx.Graph([("a", "b", {"weight": weight}), ("b", "c", {"weight": 1})]), 2)
+
+
+@pytest.mark.parametrize("weight", [Fraction(1, 4), Decimal("0.25"), np.float32(0.25), np.float16(0.25)], ids=repr)
+def test_exact_numbers_of_other_types_are_weights(weight) -> None:
+    graph = nx.Graph([("a", "b", {"weight": weight}), ("b", "c", {"weight": 0.125})])
+    assert bracket(graph) == (Fraction(1, 4), Fraction(1, 4))
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_small_adjacency_matrix_is_not_taken_for_edges(size: int) -> None:
+    matrix = 5 * (np.ones((size, size), dtype=int) - np.eye(size, dtype=int))
+    with pytest.raises(errors.ShapeError, match="an adjacency matrix or"):
+        se.densest_k_subgraph(matrix, 2)
+    assert se.densest_k_subgraph(sp.csr_array(matrix), 2).density == 5.0
+
+
+@pytest.mark.parametrize("size", [3, 4])
+def test_an_adjacency_frame_is_not_taken_for_edges(size: int) -> None:
+    frame = pd.DataFrame(np.ones((size, size)), index=list("abcd")[:size], columns=list("abcd")[:size])
+    with pytest.raises(errors.ShapeError, match="an adjacency matrix"):
+        se.densest_k_subgraph(frame, 2)
+
+
+def test_a_frame_of_as_many_edges_as_columns() -> None:
+    assert se.densest_k_subgraph(pd.DataFrame([[0, 1, 2], [1, 2, 7], [2, 0, 1]]), 2).density == 7.0
+
+
+def test_columns_of_few_edges_are_columns() -> None:
+    columns = (np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([1.0, 7.0, 1.0]))
+    assert se.densest_k_subgraph(columns, 2).density == 7.0
+
+
+def test_frames_that_are_no_edges() -> None:
+    with pytest.raises(errors.ShapeError, match="Series of pandas"):
+        se.densest_k_subgraph(pd.Series([1, 2]), 2)
+    with pytest.raises(errors.DuplicateNamesError, match="2 columns 'weight'"):
+        se.densest_k_subgraph(pd.DataFrame([[1, 2, 3, 4]], columns=["source", "target", "weight", "weight"]), 2)
+    with pytest.raises(errors.ShapeError, match="give edges"):
+        se.densest_k_subgraph(nx.Graph, 2)
+
+
+def test_an_adjacency_frame_with_rows_in_another_order_is_no_list_of_edges():
+    weights = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 0.0], [5.0, 0.0, 0.0]])
+    frame = pd.DataFrame(weights, index=list("abc"), columns=list("abc"))
+    with pytest.raises(errors.ShapeError, match="an adjacency matrix"):
+        se.densest_k_subgraph(frame.loc[list("bca")], 2)

@@ -1,4 +1,4 @@
-"""Partitions of a graph, one at a time as a worker loads them: what is taken, and what is refused by name."""
+"""Partitions of data and graphs, one at a time as a worker loads them: what is taken, and what is refused by name."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ import numpy as np
 import pytest
 
 from sparseigen import errors
-from sparseigen.checks.graphs import vertex_labels
-from sparseigen.rows.partitions import EdgePartition, edge_partitions, is_partitioned, load_partition
+from sparseigen.rows.partitions import (
+    BlockFacts,
+    Partition,
+    check_alike,
+    edge_partitions,
+    is_partitioned,
+    load_partition,
+)
 
 ENDS = np.array([[0, 1], [1, 2], [2, 0]])
 
 
 def loaded(given: Any, columns: Any = None) -> Any:
-    return load_partition(3, EdgePartition("part", loader=lambda: given), columns)
+    return load_partition(3, Partition("part", loader=lambda: given), columns)
 
 
 @pytest.mark.parametrize("weight", [None, np.array([1, 2, 3], dtype=np.int8), np.array([0.5, 0.0, 2.0])])
@@ -119,14 +125,22 @@ def test_which_sources_are_partitions(tmp_path: Path) -> None:
     assert part.name == delayed.key
 
 
-def test_vertices_of_a_graph_on_a_cluster() -> None:
-    assert vertex_labels(None, "seeds") is None
-    np.testing.assert_array_equal(vertex_labels({np.int32(5), 2, 9}, "seeds"), [2, 5, 9])
-    for nodes, error, message in (
-        ("abc", errors.OptionError, "seeds='abc' must be a collection of vertices"),
-        (7, errors.OptionError, "seeds=7 must be a collection"),
-        ([1, "b"], errors.NodeError, "seeds holds 'b'; the vertices of a graph on a cluster are whole numbers"),
-        ([True], errors.NodeError, "seeds holds True"),
-    ):
-        with pytest.raises(error, match=message):
-            vertex_labels(nodes, "seeds")
+FACTS = BlockFacts(5, 3, "float64", False, None, "digest")
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected", "message"),
+    [
+        (FACTS._replace(n_columns=4), FACTS, r"has shape \(5, 4\); the first has 5 rows and 3 columns"),
+        (FACTS._replace(n_columns=4), FACTS._replace(n_rows=-1), "the first has any number of rows and 3 columns"),
+        (FACTS._replace(n_rows=6), FACTS, r"has shape \(6, 3\); the first has 5 rows"),
+        (FACTS._replace(digest="other"), FACTS, "was loaded again and holds other values than before"),
+        (FACTS._replace(dtype="float32"), FACTS, "has dtype='float32'; the first has 'float64'. Make them all alike"),
+        (FACTS._replace(sparse=True), FACTS, "has sparse=True; the first has False"),
+        (FACTS._replace(names=("a",)), FACTS, r"has names=\('a',\); the first has None"),
+    ],
+)
+def test_partitions_that_are_not_alike(facts: BlockFacts, expected: BlockFacts, message: str) -> None:
+    with pytest.raises(errors.PartitionError, match=f"partition 2.*{message}"):
+        check_alike(2, Partition("part"), facts, expected, "the first")
+    check_alike(2, Partition("part"), FACTS._replace(n_rows=9), FACTS._replace(n_rows=-1), "the first")

@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-from tests.unit.inputs.test_row_sources import NAMES, N, P, _arrow, _h5, _parquet, _zarr, write_h5ad
 
 from sparseigen import errors
 from sparseigen.rows import convert as module
 from sparseigen.rows.convert import convert
+from tests.unit.rows.sources import NAMES, N, P, _arrow, _h5, _parquet, _zarr, write_h5ad
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def test_bad_requests(data, tmp_path):
         ("x.npy", "y.bin", {}, errors.OptionError, "must end in .npy"),
         ("x.npy", "y.npy", {"dtype": "int8"}, errors.OptionError, "dtype='int8'"),
         ("x.npy", "x.npy", {"overwrite": True}, errors.OptionError, "exists"),
-        ("ragged.csv", "y.npy", {}, errors.ShapeError, "line 3: 1 cells where the first has 2"),
-        ("text.csv", "y.npy", {}, errors.DtypeError, "near line 3, column 'b': 'x' is not a number"),
+        ("ragged.csv", "y.npy", {}, errors.ShapeError, "line 3: 1 cells where the first line has 2"),
+        ("text.csv", "y.npy", {}, errors.DtypeError, "text.csv, line 3, column 'b': 'x' is not a number"),
         ("empty.csv", "y.npy", {}, errors.ShapeError, "is empty"),
     ]
     for source, target, options, error, match in cases:
@@ -118,8 +118,8 @@ def test_numbers_that_do_not_fit_and_tables_without_rows(tmp_path):
     with pytest.raises(errors.ShapeError, match="is empty; it must hold at least one row"):
         convert(path, target)
     for text, message in (
-        ("a,b\n1,2\n3,1_0\n", r"x.csv, near line 3, column 'b': '1_0' is not a number"),
-        ("1,2\n3,x\n", r"x.csv, near line 2, column 2: 'x' is not a number"),
+        ("a,b\n1,2\n3,1_0\n", r"x.csv, line 3, column 'b': '1_0' is not a number"),
+        ("1,2\n3,x\n", r"x.csv, line 2, column 2: 'x' is not a number"),
     ):
         path.write_text(text)
         with pytest.raises(errors.DtypeError, match=message):
