@@ -205,7 +205,7 @@ class MemoryTask(SubgraphTask):
     def __init__(self, graph: Any, must_include: Any, candidates: Any, options: SubgraphOptions) -> None:
         self.options = options
         self.source = source = load_graph(graph, options.weight)
-        _warn_unused(source, named=not isinstance(graph, Graph) and as_path(graph) is None)
+        _warn_unused(source, read=isinstance(graph, Graph))
         self.whole, self.notes = build_graph(source, directed=options.directed, self_loops=options.self_loops)
         self.n_vertices, self.unit = self.whole.size, self.whole.unit
         self.choice: IntegerGraph | None = None
@@ -260,11 +260,11 @@ def load_graph(graph: Any, weight: str | None) -> Graph:
     return read_file(path, weight=weight)
 
 
-def _warn_unused(source: Graph, *, named: bool) -> None:
-    """Say that edges have numbers that could be weights; ``named``: the graph at hand has them by name."""
+def _warn_unused(source: Graph, *, read: bool) -> None:
+    """Say that edges have numbers that could be weights; ``read``: the graph was read before, without them."""
     unused = source.notes.get("unused_attributes")
     if unused:
-        use = "Pass" if named else "Read the file with networkx or pandas and pass"
+        use = "Pass read_graph" if read else "Pass"
         message = (
             f"no edge has a 'weight', so that every edge counts 1; not used: {', '.join(map(repr, unused))}. {use} "
             f"weight={unused[0]!r} to use it as the weight, or weight=None if every edge is to count 1."

@@ -161,9 +161,18 @@ def test_files_and_what_is_read_from_them(tmp_path):
         se.densest_k_subgraph(path, 4, weight="cost")
     table = tmp_path / "edges.parquet"
     as_frame(graph_with_attributes()).to_parquet(table)
-    with pytest.warns(UnusedWeightsWarning, match="Read the file with networkx or pandas and pass weight='km'"):
+    with pytest.warns(UnusedWeightsWarning, match=r"\. Pass weight='km' to use it"):
         assert se.densest_k_subgraph(table, 4).weight == 10.0
+    with pytest.warns(UnusedWeightsWarning, match=r"\. Pass read_graph weight='km' to use it"):
+        assert se.densest_k_subgraph(se.read_graph(table), 4).weight == 10.0
     assert se.densest_k_subgraph(table, 4, weight=None).weight == 10.0
+    graphml = tmp_path / "edges.graphml"
+    nx.write_graphml(graph_with_attributes(), graphml)
+    for named in (table, graphml):
+        assert se.densest_k_subgraph(named, 4, weight="km").weight == 31.0
+        assert se.densest_k_subgraph(se.read_graph(named, weight="km"), 4).weight == 31.0
+        with pytest.raises(OptionError, match=r"weight='cost' is an attribute of no edge; numeric .*'km', 'flights'"):
+            se.read_graph(named, weight="cost")
 
 
 def test_the_page_shows_the_weights_that_were_used():
