@@ -191,8 +191,8 @@ def _as_float(u: Any, v: Any, weight: Any) -> float:
 def _from_ends(ends: NDArray[Any], weights: NDArray[Any], size: int, labels: list[Any] | None, directed: bool) -> Graph:
     """A graph from the numbers of the ends; an undirected edge that is no loop has two entries."""
     if not directed:
-        no_loop = ends[:, 0] != ends[:, 1]
-        ends, weights = np.vstack([ends, ends[no_loop][:, ::-1]]), np.concatenate([weights, weights[no_loop]])
+        plain = ends[:, 0] != ends[:, 1]
+        ends, weights = np.vstack([ends, ends[plain][:, ::-1]]), np.concatenate([weights, weights[plain]])
     matrix = sp.coo_array((weights, (ends[:, 0], ends[:, 1])), shape=(size, size))
     check_coo(matrix, labels)
     return graph_from_matrix(matrix, labels=labels, directed=directed)

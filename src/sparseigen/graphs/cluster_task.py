@@ -14,7 +14,7 @@ from sparseigen.graphs import shards as on_shard
 from sparseigen.graphs.bounds import GraphFacts, Outside
 from sparseigen.graphs.cluster_graph import ClusterGraph, CoreReduction
 from sparseigen.graphs.cluster_power import ClusterPower
-from sparseigen.graphs.methods import Outcome, Outcomes, Problem, Progress, solve_tpower
+from sparseigen.graphs.methods import Outcome, Outcomes, Problem, Reached, solve_tpower
 from sparseigen.graphs.model import SUMMED_TWICE, IntegerGraph
 from sparseigen.graphs.shards import Extremes
 from sparseigen.graphs.task import Findings, NamedSet, SubgraphOptions, SubgraphTask
@@ -63,7 +63,7 @@ class ClusterTask(SubgraphTask):
         chosen = self.source.find_numbers(np.array(found.nodes, dtype=np.int64), "found")
         self.removed = np.union1d(self.removed, chosen)
 
-    def _search(self, ks: list[int], progress: Progress) -> Findings:
+    def _search(self, ks: list[int], reached: Reached) -> Findings:
         cluster, options, largest_k = self.source.cluster, self.options, max(ks)
         shards = [cluster.task("start", on_shard.add_degrees, shard) for shard in self._allowed_shards()]
         shards = cluster.persist(shards)

@@ -1,6 +1,6 @@
 """The methods that choose k vertices, one function each; METHODS names them all.
 
-A method is a function ``(problem, ks) -> {k: outcome}``. It enters every outcome into ``problem.progress`` as soon as
+A method is a function ``(problem, ks) -> {k: outcome}``. It enters every outcome into ``problem.reached`` as soon as
 it has it, so that whoever handles an interruption finds there what was reached.
 """
 
@@ -40,14 +40,14 @@ Outcomes = dict[int, Outcome]
 
 
 @dataclass
-class Progress:
+class Reached:
     """What a method has reached, for whoever handles an interruption."""
 
     outcomes: Outcomes = field(default_factory=dict)
     find_unfinished: Callable[[], Outcomes] = dict
     """Finds the best set of the search that is under way; called only after an interruption."""
 
-    def find_reached(self) -> Outcomes:
+    def find_all(self) -> Outcomes:
         """The outcomes so far, and the best set of a search that was not finished."""
         return self.find_unfinished() | self.outcomes
 
@@ -63,7 +63,7 @@ class Problem:
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     choice: IntegerGraph | None = None
     """What the greedy methods look at when that is not the symmetric graph."""
-    progress: Progress = field(default_factory=Progress)
+    reached: Reached = field(default_factory=Reached)
 
     @property
     def graph(self) -> IntegerGraph:
@@ -82,7 +82,7 @@ def _run_all(problem: Problem, ks: list[int]) -> Outcomes:
     """Algorithm 2 from one start for every k."""
     searcher = None if problem.polish is None else Searcher(problem.facts, problem.fixed, problem.polish, problem.rng)
     name = problem.start if isinstance(problem.start, str) else "given"
-    outcomes = problem.progress.outcomes
+    outcomes = problem.reached.outcomes
     for count, chosen in _single_starts(problem, ks):
         run = truncated_power(chosen, count, problem.fixed)
         plain = Candidate(name, chosen, run.stop_reason, run.n_iterations, run.history)
@@ -132,9 +132,9 @@ def _search_all(problem: Problem, ks: list[int]) -> Outcomes:
     searcher = Searcher(problem.facts, problem.fixed, problem.polish, problem.rng)
     settings: dict[str, Any] = {"start": "auto", "searched_vertices": searcher.graph.size}
     best: dict[int, Candidate] = {}
-    progress, outcomes, ascending = problem.progress, problem.progress.outcomes, sorted(set(ks))
+    reached, outcomes, ascending = problem.reached, problem.reached.outcomes, sorted(set(ks))
     for count in ascending:
-        progress.find_unfinished = partial(_find_unfinished, searcher, settings, count)
+        reached.find_unfinished = partial(_find_unfinished, searcher, settings, count)
         best[count] = searcher.search(count)
         outcomes[count] = _searched_outcome(searcher, settings, best[count])
     for sequence in (ascending, ascending[::-1]):
@@ -188,8 +188,8 @@ def solve_feige(problem: Problem, ks: list[int]) -> Outcomes:
 
 def _enter_sets(problem: Problem, sets: Iterable[tuple[int, Integers]]) -> Outcomes:
     for count, vertices in sets:
-        problem.progress.outcomes[count] = Outcome(vertices, VertexSet.of(problem.graph, vertices).value)
-    return problem.progress.outcomes
+        problem.reached.outcomes[count] = Outcome(vertices, VertexSet.of(problem.graph, vertices).value)
+    return problem.reached.outcomes
 
 
 def solve_relaxed(problem: Problem, ks: list[int]) -> Outcomes:
@@ -197,8 +197,8 @@ def solve_relaxed(problem: Problem, ks: list[int]) -> Outcomes:
     for count in ks:
         vertices, iterations = relaxed_set(problem.graph, count, problem.fixed)
         value = VertexSet.of(problem.graph, vertices).value
-        problem.progress.outcomes[count] = Outcome(vertices, value, StopReason.VALUE_STALLED, iterations)
-    return problem.progress.outcomes
+        problem.reached.outcomes[count] = Outcome(vertices, value, StopReason.VALUE_STALLED, iterations)
+    return problem.reached.outcomes
 
 
 METHODS: dict[str, Callable[[Problem, list[int]], Outcomes]] = {

@@ -42,7 +42,8 @@ def read_graph(
     path : str or path, or edges in partitions
         The file or files.
     weight : str, optional
-        The column with the weights, for an edge list with a header and more than three columns.
+        The column or edge attribute with the weights, where it is not called "weight": edge lists with a header, edge
+        tables, GraphML.
     on_progress : callable, optional
         Called as ``on_progress(done, total)`` while a large file is read (bytes of text, or nodes).
     client : dask.distributed.Client, optional

@@ -19,14 +19,15 @@ import numpy as np
 from sparseigen.checks.arguments import check_cardinality, check_choice, check_rng
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.checks.graphs import WEIGHT, Graph, as_path, is_text, vertices_of
-from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted, UnusedWeightsWarning, one_of
+from sparseigen.errors import CardinalityError, OptionError, UnusedWeightsWarning, one_of
 from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts, UpperBounds
-from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Outcomes, Problem, Progress
+from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Outcomes, Problem, Reached
 from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph, weight_within
 from sparseigen.graphs.search import POLISHES
 from sparseigen.io.graph_files import read_file
 from sparseigen.kernels.graph import Integers
 from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
+from sparseigen.solvers.interface import KeepWhenInterrupted
 
 Answer = TypeVar("Answer")
 
@@ -115,8 +116,8 @@ class SubgraphTask(ABC):
         """Allow the vertices of a result no longer."""
 
     @abstractmethod
-    def _search(self, ks: list[int], progress: Progress) -> Findings:
-        """Find a set for every k; what is entered into ``progress`` is kept when Ctrl-C comes."""
+    def _search(self, ks: list[int], reached: Reached) -> Findings:
+        """Find a set for every k; what is entered into ``reached`` is kept when Ctrl-C comes."""
 
     @abstractmethod
     def _name_set(self, outcome: Outcome) -> NamedSet:
@@ -148,11 +149,16 @@ class SubgraphTask(ABC):
 
     def _solve(self, ks: list[int], present: Callable[[DensityCurve], Answer]) -> Answer:
         """Search, name, certify; ``present`` makes the caller's answer of it, also of what an interruption leaves."""
-        began, seconds = time.perf_counter(), 0.0
-        progress = Progress()
+        began, reached = time.perf_counter(), Reached()
         results: dict[int, DenseSubgraphResult] = {}
-        try:
-            found = self._search(ks, progress)
+
+        def keep(inner: object) -> Answer | None:
+            kept = results or self._rescue(reached, time.perf_counter() - began)  # results: only their proofs lack
+            curve = DensityCurve(tuple(kept[k] for k in ks if k in kept), time.perf_counter() - began)
+            return present(curve) if curve.results else None
+
+        with KeepWhenInterrupted(keep, completed=self.completed):
+            found = self._search(ks, reached)
             seconds = time.perf_counter() - began
             results = {k: self._result(k, found.outcomes[k], seconds, found.notes) for k in set(ks)}
             if self.options.certify and found.facts is not None:
@@ -161,15 +167,12 @@ class SubgraphTask(ABC):
                     k: replace(result, certificate=bounds.certificate(k, found.outcomes[k].value))
                     for k, result in results.items()
                 }
-        except KeyboardInterrupt:
-            seconds = time.perf_counter() - began
-            if not results:  # else the answer is there; only its proofs are not
-                reached = progress.find_reached()
-                results = {k: self._result(k, outcome, seconds, {}) for k, outcome in reached.items()}
-                results = {k: replace(result, stop_reason=StopReason.INTERRUPTED) for k, result in results.items()}
-            kept = DensityCurve(tuple(results[k] for k in ks if k in results), seconds)
-            raise SolveInterrupted(present(kept) if kept.results else None, self.completed) from None
         return present(DensityCurve(tuple(results[k] for k in ks), time.perf_counter() - began))
+
+    def _rescue(self, reached: Reached, seconds: float) -> dict[int, DenseSubgraphResult]:
+        """The results of a search that was interrupted."""
+        results = {k: self._result(k, outcome, seconds, {}) for k, outcome in reached.find_all().items()}
+        return {k: replace(result, stop_reason=StopReason.INTERRUPTED) for k, result in results.items()}
 
     def _result(self, k: int, outcome: Outcome, seconds: float, notes: dict[str, Any]) -> DenseSubgraphResult:
         """The result without its certificate."""
@@ -202,7 +205,7 @@ class MemoryTask(SubgraphTask):
     def __init__(self, graph: Any, must_include: Any, candidates: Any, options: SubgraphOptions) -> None:
         self.options = options
         self.source = source = load_graph(graph, options.weight)
-        _warn_unused(source, named=not isinstance(graph, Graph) and as_path(graph) is None)
+        _warn_unused(source, read=isinstance(graph, Graph))
         self.whole, self.notes = build_graph(source, directed=options.directed, self_loops=options.self_loops)
         self.n_vertices, self.unit = self.whole.size, self.whole.unit
         self.choice: IntegerGraph | None = None
@@ -226,7 +229,7 @@ class MemoryTask(SubgraphTask):
     def _exclude(self, found: DenseSubgraphResult) -> None:
         self.allowed = np.setdiff1d(self.allowed, np.flatnonzero(found.indicator))
 
-    def _search(self, ks: list[int], progress: Progress) -> Findings:
+    def _search(self, ks: list[int], reached: Reached) -> Findings:
         facts = GraphFacts(self._restrict(self.whole), max(ks), sweeps=self.options.sweeps)
         fixed = facts.graph.no_flags()
         fixed[np.searchsorted(self.allowed, self.required)] = 1
@@ -234,7 +237,7 @@ class MemoryTask(SubgraphTask):
         if not is_text(start):
             start = np.searchsorted(self.allowed, np.intersect1d(start, self.allowed)).astype(np.int64)
         choice = None if self.choice is None else self._restrict(self.choice)
-        problem = Problem(facts, fixed, start, self.options.polish, self.options.rng, choice, progress)
+        problem = Problem(facts, fixed, start, self.options.polish, self.options.rng, choice, reached)
         return Findings(METHODS[self.options.method](problem, ks), facts)
 
     def _restrict(self, graph: IntegerGraph) -> IntegerGraph:
@@ -257,11 +260,11 @@ def load_graph(graph: Any, weight: str | None) -> Graph:
     return read_file(path, weight=weight)
 
 
-def _warn_unused(source: Graph, *, named: bool) -> None:
-    """Say that edges have numbers that could be weights; ``named``: the graph at hand has them by name."""
+def _warn_unused(source: Graph, *, read: bool) -> None:
+    """Say that edges have numbers that could be weights; ``read``: the graph was read before, without them."""
     unused = source.notes.get("unused_attributes")
     if unused:
-        use = "Pass" if named else "Read the file with networkx or pandas and pass"
+        use = "Pass read_graph" if read else "Pass"
         message = (
             f"no edge has a 'weight', so that every edge counts 1; not used: {', '.join(map(repr, unused))}. {use} "
             f"weight={unused[0]!r} to use it as the weight, or weight=None if every edge is to count 1."

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.checks.graphs import (
     FRAME_COLUMNS,
+    WEIGHT,
     Graph,
     as_path,
     check_vertex_numbers,
@@ -50,6 +51,8 @@ from sparseigen.io.text import SEPARATORS, is_number, line_blocks, parse_numbers
 MOST_VERTICES = 2**31 - 1
 VERTEX_BYTES = 64
 """Bytes that a vertex costs a search at least, for refusing graphs that cannot fit."""
+NAMED_WEIGHTS = (EDGES, "io.graph_files:read_edges", "io.graph_files:read_graphml")
+"""Readers of formats whose edges may have several numbers, each with a name."""
 COMMENTS = "#%"
 LONGEST_NAMED, LONGEST_LINE = 1 << 20, 1 << 26
 """Characters of a line of names, and of plain numbers: more is refused."""
@@ -58,7 +61,7 @@ PEEK = 1 << 20
 
 
 def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | None = None) -> Graph:
-    """Read a graph from one file into memory; ``weight`` names a column of an edge list."""
+    """Read a graph from one file into memory; ``weight`` names a column or edge attribute (None: as found)."""
     file = as_path(path)
     if file is None:
         message = f"path={path!r} must be a path (str or os.PathLike)."
@@ -71,11 +74,11 @@ def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | No
     if not file.is_file():
         message = f"{file} does not exist. Check the path."
         raise GraphFileError(message)
-    lists = [known for known, form in BY_ENDING.items() if form.graph == EDGES]
-    if weight is not None and ending not in lists:
-        message = f"weight={weight!r} is for edge lists ({one_of(lists)}); {file.name} has weights of its own."
+    named = [known for known, form in BY_ENDING.items() if form.graph in NAMED_WEIGHTS]
+    if weight is not None and ending not in named:
+        message = f"weight={weight!r} is for edge lists ({one_of(named)}); {file.name} has weights of its own."
         raise GraphFileError(message, parameter="weight")
-    options = {"weight": weight} if ending in lists else {}
+    options = {} if weight is None else {"weight": weight}
     with damaged(file.name, ending, GraphFileError):
         graph: Graph = reader(file, on_progress, **options)
     return graph
@@ -325,11 +328,11 @@ def _from_arrays(name: str, arrays: dict[str, NDArray[Any]]) -> Graph:
     return graph
 
 
-def read_edges(path: Path, on_progress: OnProgress | None) -> Graph:
+def read_edges(path: Path, on_progress: OnProgress | None, weight: str = WEIGHT) -> Graph:
     """The edges in a parquet or Arrow table."""
-    return check_graph(read_whole(path))
+    return check_graph(read_whole(path), weight)
 
 
-def read_graphml(path: Path, on_progress: OnProgress | None) -> Graph:
+def read_graphml(path: Path, on_progress: OnProgress | None, weight: str = WEIGHT) -> Graph:
     """A GraphML file, through networkx."""
-    return check_graph(require("networkx", purpose="a GraphML file").read_graphml(path))
+    return check_graph(require("networkx", purpose="a GraphML file").read_graphml(path), weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -18,7 +19,7 @@ from sparseigen.graphs.search import Searcher
 from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.report import graph_report
 from sparseigen.report.page import unpack
-from sparseigen.results import StopReason
+from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
 
 EDGES = [("a", "b", 1.0, 5), ("b", "c", 2.0, 1), ("c", "d", 8.0, 1), ("d", "a", 4.0, 3), ("a", "c", 0.5, 9)]
 
@@ -160,9 +161,18 @@ def test_files_and_what_is_read_from_them(tmp_path):
         se.densest_k_subgraph(path, 4, weight="cost")
     table = tmp_path / "edges.parquet"
     as_frame(graph_with_attributes()).to_parquet(table)
-    with pytest.warns(UnusedWeightsWarning, match="Read the file with networkx or pandas and pass weight='km'"):
+    with pytest.warns(UnusedWeightsWarning, match=r"\. Pass weight='km' to use it"):
         assert se.densest_k_subgraph(table, 4).weight == 10.0
+    with pytest.warns(UnusedWeightsWarning, match=r"\. Pass read_graph weight='km' to use it"):
+        assert se.densest_k_subgraph(se.read_graph(table), 4).weight == 10.0
     assert se.densest_k_subgraph(table, 4, weight=None).weight == 10.0
+    graphml = tmp_path / "edges.graphml"
+    nx.write_graphml(graph_with_attributes(), graphml)
+    for named in (table, graphml):
+        assert se.densest_k_subgraph(named, 4, weight="km").weight == 31.0
+        assert se.densest_k_subgraph(se.read_graph(named, weight="km"), 4).weight == 31.0
+        with pytest.raises(OptionError, match=r"weight='cost' is an attribute of no edge; numeric .*'km', 'flights'"):
+            se.read_graph(named, weight="cost")
 
 
 def test_the_page_shows_the_weights_that_were_used():
@@ -216,3 +226,52 @@ def test_an_interruption_before_anything_was_found(monkeypatch):
         se.disjoint_dense_subgraphs(nx.karate_club_graph(), 5, 2)
     assert stop.value.result is None
     assert stop.value.completed == ()
+
+
+class Interrupting:
+    """Lets a function be called so many times, then Ctrl-C comes."""
+
+    def __init__(self, function: Any, calls: int) -> None:
+        self.function, self.calls = function, calls
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        self.calls -= 1
+        if self.calls < 0:
+            raise KeyboardInterrupt
+        return self.function(*given, **named)
+
+
+def test_an_interrupted_curve_keeps_its_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    club = nx.karate_club_graph()
+    monkeypatch.setattr(Searcher, "search", _limited(Searcher.search, 2))
+    with pytest.raises(SolveInterrupted) as stop:
+        se.density_curve(club, [4, 6, 8])
+    found = stop.value.result
+    assert isinstance(found, DensityCurve)
+    assert found.ks == [4, 6]
+    assert found[4].certificate is None
+    assert found[4].stop_reason.value == "interrupted"
+    with pytest.raises(SolveInterrupted) as stop:
+        se.density_curve(club, [4, 6, 8])
+    assert stop.value.result is None
+
+
+def test_interrupted_disjoint_sets_keep_the_finished_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Searcher, "search", _limited(Searcher.search, 2))
+    with pytest.raises(SolveInterrupted) as stop:
+        se.disjoint_dense_subgraphs(nx.karate_club_graph(), 4, 3)
+    assert len(stop.value.completed) == 2
+    assert isinstance(stop.value.completed[0], DenseSubgraphResult)
+
+
+def test_one_set_interrupted_during_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "UpperBounds", Interrupting(None, 0))
+    with pytest.raises(SolveInterrupted) as stop:
+        se.densest_k_subgraph(nx.karate_club_graph(), 4)
+    assert isinstance(stop.value.result, DenseSubgraphResult)
+    assert stop.value.result.certificate is None
+
+
+def _limited(function: Any, calls: int) -> Any:
+    counted = Interrupting(function, calls)
+    return lambda *given, **named: counted(*given, **named)
