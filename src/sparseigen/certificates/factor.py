@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from sparseigen.certificates.arrays import to_host
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
 from sparseigen.checks.memory import check_room
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices
 
 LARGEST_WORK = 1.5e9
 """Multiplications the factorisation and its check may cost."""
@@ -18,30 +21,47 @@ RANK_TOLERANCE = 1e-13
 """Pivots below this share of the largest diagonal entry count as zero; what they carry goes into ``rest``."""
 
 
+class FactorRows:
+    """The rows of the operator's factor, scaled like the entries, made when they are asked for, where the data live."""
+
+    def __init__(self, problem: BoundProblem) -> None:
+        self.operator, self.shape = problem.operator, (problem.size, problem.operator.factor_rank)
+        half, odd = divmod(problem.exponent, 2)
+        self.scale = float(np.ldexp(2.0**-0.5 if odd else 1.0, -half))
+
+    def __getitem__(self, rows: Indices | slice) -> Any:
+        return self.operator.factor_rows(rows) * self.scale
+
+
 @dataclass(frozen=True)
 class Factor:
-    """The scaled matrix is ``rows @ rows.T`` up to a matrix whose k x k blocks have eigenvalues below ``rest``."""
+    """The scaled matrix is FF' up to a matrix whose k x k blocks have eigenvalues below ``rest``; F has ``rows``."""
 
     rows: Numbers
     rest: float
 
 
-def factorise(problem: BoundProblem) -> Factor | None:
+def find_factor(problem: BoundProblem) -> Factor | None:
     """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable."""
-    samples = getattr(problem.operator, "n_samples", None)
-    if samples is not None and samples <= problem.size:
+    rank = problem.operator.factor_rank
+    fetched = not problem.operator.transfers_cost or problem.size <= LARGEST_MATERIALISED
+    if 0 < rank <= problem.size and fetched:
         # The factor, the dual points made from it, and what computing them takes: eight times the data in float64.
-        check_room(64 * samples * problem.size, f"a certificate from {samples} samples", "use certify=False")
-    rows = problem.operator.factor()
-    if rows is not None:
-        half, odd = divmod(problem.exponent, 2)
-        scaled = np.ldexp(rows, -half) * (2.0**-0.5 if odd else 1.0)
-        # Scaling rounds each entry twice more: at most 8 roundings of the diagonal, on top of the entries' own.
-        own = 8.0 * UNIT * sum_of_largest(np.abs(problem.diagonal), problem.cardinality)
-        return Factor(np.ascontiguousarray(scaled), 2.0 * problem.margin + 2.0 * own + TINY)
+        check_room(64 * rank * problem.size, f"a certificate from {rank} samples", "use certify=False")
+        rows = to_host(FactorRows(problem)[:])
+        return Factor(np.ascontiguousarray(rows), left_out_of_data(problem)[problem.cardinality - 1])
     if problem.dense is None or problem.operator.positive_semidefinite is False:
         return None
     return _pivoted_cholesky(problem.dense, problem.cardinality, problem.margin)
+
+
+def left_out_of_data(problem: BoundProblem) -> Numbers:
+    """For every cardinality what the operator's own factor leaves out: twice the entries' errors, and the scaling.
+
+    Scaling rounds each number at most twice more: at most 8 roundings of the diagonal.
+    """
+    scaling = 8.0 * UNIT * np.cumsum(np.sort(np.abs(problem.diagonal))[::-1])
+    return 2.0 * problem.margins + 2.0 * scaling + TINY
 
 
 def _pivoted_cholesky(matrix: Numbers, cardinality: int, margin: float) -> Factor | None:

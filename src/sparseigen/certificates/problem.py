@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.certificates.rounding import ZERO, raised_sum, sum_of_largest
+from sparseigen import kernels
+from sparseigen.certificates.rounding import ZERO, raised_sum, scale_exponent, sum_of_largest
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector, computed_once
 from sparseigen.operators.wrapped import ShiftedOperator
@@ -74,7 +75,7 @@ class BoundProblem:
             largest = max(largest, self.operator.magnitude())
         elif not self.operator.psd_by_construction:  # off the diagonal nothing is known yet
             largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._raw_blocks()))
-        self.exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
+        self.exponent = scale_exponent(largest)
         if self.dense is not None:
             self._scale_in_place(self.dense)
         self.achieved = self.scaled(self.achieved)
@@ -104,6 +105,12 @@ class BoundProblem:
         """What the entries' own rounding errors can add to the eigenvalue of any k x k block."""
         return raised_sum(sum_of_largest(self.entry_errors, self.cardinality), self.cardinality)
 
+    @computed_once
+    def margins(self) -> Numbers:
+        """The same for blocks of every size 1..p."""
+        totals = np.cumsum(np.sort(self.entry_errors)[::-1])
+        return np.array([raised_sum(float(total), len(totals)) for total in totals])
+
     def _formed(self) -> Numbers | None:
         """The matrix before scaling, where it is small enough to be held."""
         largest = LARGEST_FETCHED if self.operator.transfers_cost else LARGEST_MATERIALISED
@@ -130,6 +137,22 @@ class BoundProblem:
                 self._scale_in_place(block)
                 yield own, block
 
+    def row_sums(self, weights: Numbers, wanted: Indices | None = None) -> tuple[Numbers, Numbers, Numbers]:
+        """Of the rows wanted (None: of all) the sum of the k - 1 largest |A_ij| d_j, j != i, of the scaled matrix.
+
+        Then the smallest product used, and by how much the sum can be too small beyond `entry_errors` and the rounding
+        of float64 sums.
+        """
+        rows = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
+        if self.dense is not None:
+            block = self.dense if wanted is None else self.dense[wanted]
+            return *kernels.top_row_sums(block, rows, weights, self.cardinality - 1), np.zeros(len(rows))
+        operator, power = self._searchable
+        found = operator.top_row_sums(rows, weights, self.cardinality - 1)
+        with np.errstate(over="ignore"):
+            sums, least, shortfall = (np.ldexp(numbers, -self.exponent - power) for numbers in found)
+        return sums, least, shortfall
+
     def affords(self, count: int, what: str) -> bool:
         """Whether so many columns may be asked for; if so, they count as asked for."""
         if self.dense is not None:
@@ -153,12 +176,17 @@ class BoundProblem:
             own = chosen[begin : begin + step]
             yield own, self.operator.accurate_columns(own).T
 
+    @computed_once
+    def _searchable(self) -> tuple[Operator, int]:
+        """The operator times a power of two, and the power: zero unless squares of entries would leave the range."""
+        if abs(self.exponent) < LARGEST_EXPONENT:
+            return self.operator, 0
+        power = min(-self.exponent, 1000)  # the reciprocal of a denormal number is none
+        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, power))), power
+
     def searchable(self) -> Operator:
         """The operator, or a scaled one where its entries are so large or small that squares leave the range."""
-        if abs(self.exponent) < LARGEST_EXPONENT:
-            return self.operator
-        power = min(-self.exponent, 1000)  # the reciprocal of a denormal number is none
-        return ShiftedOperator(self.operator, sign=float(np.ldexp(1.0, power)))
+        return self._searchable[0]
 
     def scaled(self, value: float) -> float:
         """A number of the caller's matrix, scaled like the entries (for comparisons only)."""

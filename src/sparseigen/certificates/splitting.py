@@ -21,7 +21,8 @@ import numpy as np
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, UNIT, gamma
+from sparseigen.certificates.rounding import TINY, UNIT
+from sparseigen.certificates.scaled_rows import row_values
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 
 LARGEST_SIZE = 600
@@ -57,7 +58,7 @@ def split_value(problem: BoundProblem, split: Numbers) -> float:
     rest = matrix - split
     rounding = 2.0 * UNIT * problem.size * float(np.abs(rest).max())
     spectral = largest_eigenvalue_bound(rest) + rounding
-    return spectral + _row_value(split, problem.cardinality) + problem.margin + TINY
+    return spectral + _row_bound(split, problem.cardinality) + problem.margin + TINY
 
 
 def splits(matrix: Numbers, cardinality: int, out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Numbers]:
@@ -108,10 +109,8 @@ def _on_l1_ball(matrix: Numbers, radius: float) -> Numbers:
     return projected
 
 
-def _row_value(matrix: Numbers, cardinality: int) -> float:
+def _row_bound(matrix: Numbers, cardinality: int) -> float:
     """The row bound of a symmetric matrix, with all weights one."""
-    everything = np.arange(len(matrix), dtype=np.int64)
-    sums, _ = kernels.top_row_sums(np.ascontiguousarray(matrix), everything, np.ones(len(matrix)), cardinality - 1)
-    diagonal = matrix.diagonal()
-    rows = diagonal + sums + 2.0 * gamma(cardinality + 6) * (np.abs(diagonal) + sums)
-    return float(rows.max())
+    everything, ones = np.arange(len(matrix), dtype=np.int64), np.ones(len(matrix))
+    sums, _ = kernels.top_row_sums(np.ascontiguousarray(matrix), everything, ones, cardinality - 1)
+    return float(row_values(matrix.diagonal(), sums, ones, cardinality).max())

@@ -63,11 +63,12 @@ def largest_magnitudes(values: Tensor, count: int, *, nonnegative: bool = False)
     return torch.empty(count + 1, dtype=torch.int64, device=values.device).scatter_(0, position, places)[:count]
 
 
-def top_sums(values: Tensor, count: int) -> Tensor:
-    """Sum of the ``count`` largest entries of each row of nonnegative numbers, added in float64."""
+def top_sums(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Sum of the ``count`` largest entries of each row of nonnegative numbers, added in float64, and the smallest."""
     import torch
 
-    return torch.topk(values, count, dim=1, sorted=False).values.double().sum(dim=1)
+    largest = torch.topk(values, count, dim=1, sorted=False).values.double()
+    return largest.sum(dim=1), largest.amin(dim=1)
 
 
 @contextmanager
@@ -253,8 +254,8 @@ class Selection:
             num_warps=self.warps,
         )  # fmt: skip
 
-    def top_sums(self, values: Tensor, wanted: Tensor) -> Tensor:
-        """Sum of the wanted number of largest entries of each row of nonnegative numbers, in float64."""
+    def top_sums(self, values: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+        """Sum of the wanted number of largest entries of each row of nonnegative numbers, and the smallest of them."""
         import torch
 
         from sparseigen.kernels import triton_kernels
@@ -267,5 +268,5 @@ class Selection:
             num_warps=self.warps,
         )  # fmt: skip
         keys, wanted_ties = self.state[:n_rows, self.passes, 0], self.state[:n_rows, self.passes, 1]
-        smallest = keys.view(torch.float64) if self.wide else keys.to(torch.int32).view(torch.float32)
-        return sums.sum(dim=1) + smallest.double() * wanted_ties
+        smallest = (keys.view(torch.float64) if self.wide else keys.to(torch.int32).view(torch.float32)).double()
+        return sums.sum(dim=1) + smallest * wanted_ties, smallest

@@ -69,6 +69,8 @@ Answer = TypeVar("Answer")
 
 LARGEST_MATERIALISED = 4096
 """No operator forms its p x p matrix above this size (128 MiB in float64)."""
+BLOCK_ENTRIES, FORM_ENTRIES = 1 << 20, 1 << 22
+"""Entries of A formed at a time for row sums and for quadratic forms."""
 
 
 @dataclass(frozen=True)
@@ -108,20 +110,6 @@ class PowerRun(NamedTuple):
     history: list[float]
     ended: str
     n_iterations: int
-
-
-class DualParts(NamedTuple):
-    """Dual points z_i of the penalised problem, by what a bound needs of them; see `certificates.penalised_dual`.
-
-    For every k the largest sparse eigenvalue is at most ``scale`` times (lambda_max(sum_i z_i z_i') + the sum of the
-    k largest remainders). ``gram`` is sum_i z_i z_i' as computed in float64 from p terms, ``squares`` the sum of the
-    |z_i|^2, ``remainders`` the rho_i, raised past their rounding.
-    """
-
-    gram: NDArray[np.float64]
-    squares: float
-    remainders: NDArray[np.float64]
-    scale: float
 
 
 class Operator(ABC):
@@ -165,6 +153,8 @@ class Operator(ABC):
     """True or False where the construction proves it, None where it is not known."""
     psd_by_construction: bool = False
     """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
+    factor_rank: int = 0
+    """Number of columns of the factor that `factor_rows` hands out; 0 where none is at hand."""
     transfers_cost: bool = False
     """Whether what an operator returns crosses a bus or a network: callers then ask for no more than they need."""
 
@@ -260,29 +250,46 @@ class Operator(ABC):
         """
         return None
 
-    def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
-        """A proven upper bound on the largest sparse eigenvalue from scaled row sums, or None: not offered.
+    def top_row_sums(
+        self, rows: Indices, weights: Weights, count: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of each row i the sum of its ``count`` largest ``|A_ij| weights_j``, j != i, made where the data are.
 
-        Optional. ``scaling`` is the first d > 0 of the bound, ``passes`` how often it is improved.
+        Three arrays: the sums, the smallest product that each of them used, and by how much a sum can be too small
+        beyond `entry_errors` and one rounding per product and per addition. Here that is what underflow can take.
         """
-        return None
+        sums, least = np.empty(len(rows)), np.empty(len(rows))
+        step = self.columns_at_once(BLOCK_ENTRIES)
+        for begin in range(0, len(rows), step):
+            part = slice(begin, begin + step)
+            block = np.ascontiguousarray(self.accurate_columns(rows[part]).T)
+            sums[part], least[part] = kernels.top_row_sums(block, rows[part], weights, count)
+        return sums, least, np.full(len(rows), count * 2.0**-1060)
 
-    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
-        """X'Ax of the matrix as it is held, and a bound on the rounding error of that number, or None.
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
+        """The form x'Ax of the matrix as it is held, and a bound on the rounding error of that number.
 
-        Optional, for operators that need not hand out k x k entries to know it.
+        The two products are sums of k terms each, so the number is off by at most gamma(2k) |x|'|A||x|; four times
+        that covers the rounding of |x|'|A||x| too. The constant covers what underflow can take.
         """
-        return None
+        count, entries = len(indices), np.asarray(weights, dtype=np.float64)
+        form, magnitude = 0.0, 0.0
+        step = self.columns_at_once(FORM_ENTRIES)
+        for begin in range(0, count, step):
+            part = slice(begin, begin + step)
+            block = self.accurate_columns(indices[part])[indices]
+            with np.errstate(over="ignore", invalid="ignore"):  # what is infinite then is known to prove nothing
+                form += float(entries @ (block @ entries[part]))
+                magnitude += float(np.abs(entries) @ (np.abs(block) @ np.abs(entries[part])))
+        return form, 4.0 * 1.02 * (2 * count + 4) * 2.0**-53 * magnitude + count * 2.0**-1060
 
-    def closed_form_dual(
-        self, vectors: list[tuple[Indices, Vector]], cardinalities: list[int], trials: int
-    ) -> list[DualParts] | None:
-        """Dual points in closed form for the answers found, one by one, or None: not offered.
+    def factor_rows(self, rows: Indices | slice) -> Any:
+        """Rows of a factor F in float64, in the operator's own type of array; `factor_rank` says whether there is one.
 
-        Optional, for operators that cannot hand out `factor`. ``vectors`` are the answers (indices, weights) at the
-        ``cardinalities``; ``trials`` (at least 2) is how many penalties are tried for each.
+        A = FF' up to twice `entry_errors`.
         """
-        return None
+        message = f"{type(self).__name__} has no factor at hand: factor_rank is 0."
+        raise UnsupportedOperatorError(message)
 
     def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
         """Of each column the sums of its k largest squares, and of its k - 1 largest off the diagonal, or None.
@@ -331,10 +338,6 @@ class Operator(ABC):
             return np.zeros(self.size)
         unit = float(np.finfo(self.dtype).eps)
         return (2.0 * samples + 20.0) * unit * np.abs(self.diagonal())
-
-    def factor(self) -> NDArray[np.float64] | None:
-        """F of shape (size, r) with A = FF' up to twice `entry_errors`, where one is at hand; None otherwise."""
-        return None
 
     def to_dense(self) -> NDArray[np.float64]:
         """The whole matrix in float64, for sizes up to LARGEST_MATERIALISED.

@@ -18,13 +18,13 @@ from sparseigen.errors import DeviceMemoryError, NonFiniteError, StartError
 from sparseigen.kernels import torch_kernels
 from sparseigen.operators.contract import (
     LARGEST_MATERIALISED,
-    DualParts,
     Indices,
     Matrix,
     Operator,
     PowerRun,
     PowerStep,
     Vector,
+    Weights,
 )
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
 
@@ -257,13 +257,16 @@ class TorchData(Operator):
         terms = 2.0 * (self.n_samples + 2 * (self.projection.rank + longest) + 16)
         return self.projection.raised(np.sqrt(errors)) ** 2 + terms * 2.0**-52 * self.radii() ** 2
 
-    def factor(self) -> NDArray[np.float64] | None:
-        """The data themselves, where they have fewer samples than variables and are small."""
-        if self.n_samples > self.size or self.size > LARGEST_MATERIALISED:
-            return None
+    @property
+    def factor_rank(self) -> int:  # type: ignore[override]
+        """The samples, where products of dual points (n x n) can be held."""
+        return self.n_samples if self.n_samples <= LARGEST_MATERIALISED else 0
+
+    def factor_rows(self, rows: Indices | slice) -> Tensor:
+        """Variables in float64 on the device, divided so that A = FF'."""
+        chosen = rows if isinstance(rows, slice) else self._places(rows)
         with self._room("the data in float64", 8 * self.n_samples * self.size):
-            rows: NDArray[np.float64] = self.rows(slice(None)).cpu().numpy() * (1.0 / np.sqrt(self.divisor))
-        return rows
+            return self.rows(chosen) * float(1.0 / np.sqrt(self.divisor))
 
     def _plain_diagonal(self) -> NDArray[np.float64]:
         """The diagonal before any deflation."""
@@ -301,7 +304,7 @@ class TorchData(Operator):
             block: NDArray[np.float64] = (left @ right.T / self.divisor).cpu().numpy()
         return block
 
-    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
         """|D x|^2 / (n - ddof) in float64, and how far off it can be: sums of k, then of n terms."""
         torch = require("torch", purpose="TorchData")
         with self._room("a quadratic form", 8 * len(indices) * self.n_samples):
@@ -330,7 +333,7 @@ class TorchData(Operator):
 
     def column_energies(self, columns: Indices, cardinality: int) -> tuple[Vector, Vector] | None:
         """Sums of the largest squares of columns of A, with and without the diagonal, made on the device."""
-        from sparseigen.operators.torch_bounds import column_energies
+        from sparseigen.operators.torch_rows import column_energies
 
         with self._room("column energies", 16 * self.size * len(columns)):
             return column_energies(self, columns, cardinality)
@@ -348,15 +351,6 @@ class TorchData(Operator):
                 product = self.projection.of_product(product, scores)
             applied: Matrix = product.cpu().numpy().T
         return applied
-
-    def closed_form_dual(
-        self, vectors: list[tuple[Indices, Vector]], cardinalities: list[int], trials: int
-    ) -> list[DualParts] | None:
-        """Dual points made, used and thrown away a block of variables at a time."""
-        from sparseigen.operators.torch_bounds import closed_form_duals
-
-        with self._room("dual points", 1 << 30):
-            return closed_form_duals(self, vectors, cardinalities, trials)
 
     def truncated_power_run(
         self,
@@ -386,12 +380,12 @@ class TorchData(Operator):
         with self._room("blocks of cardinalities", 4 * 64 * self.size * self.dtype.itemsize):
             return power_block(self, cardinalities, Rule(rtol, atol, max_iterations))
 
-    def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
-        """The scaled row bound, row blocks of A made and used up on the device."""
-        from sparseigen.operators.torch_bounds import scaled_row_bound
+    def top_row_sums(self, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats, Floats]:
+        """Row blocks of A made and used up on the device, in the data's precision."""
+        from sparseigen.operators.torch_rows import top_row_sums
 
         with self._room("blocks of rows", 1 << 30):
-            return scaled_row_bound(self, cardinality, scaling, passes)
+            return top_row_sums(self, rows, weights, count)
 
     def step_cost(self, cardinality: int) -> float:
         """The samples of k variables, then of all."""

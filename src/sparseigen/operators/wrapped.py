@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Answer, Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Answer, Indices, Matrix, Operator, Vector, Weights
 
 LARGEST_PLAIN_EXPONENT = 200
 """Entries between 2**-200 and 2**200 are searched as they are."""
@@ -114,7 +115,7 @@ class RestrictedOperator(Operator):
         self.names = None if base.names is None else tuple(base.names[i] for i in candidates)
         self.positive_semidefinite = base.positive_semidefinite or None
         self.psd_by_construction = base.psd_by_construction
-        self.transfers_cost = base.transfers_cost
+        self.transfers_cost, self.factor_rank = base.transfers_cost, base.factor_rank
 
     def _diagonal(self) -> NDArray[np.float64]:
         return self.base.diagonal()[self.candidates]
@@ -138,7 +139,7 @@ class RestrictedOperator(Operator):
         """The base's entries."""
         return self.base.cross(self.candidates[rows], self.candidates[columns])
 
-    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
         """The base's."""
         return self.base.quadratic_form(self.candidates[indices], weights)
 
@@ -150,10 +151,19 @@ class RestrictedOperator(Operator):
         """Those of the candidates."""
         return self.base.entry_errors()[self.candidates]
 
-    def factor(self) -> NDArray[np.float64] | None:
+    def factor_rows(self, rows: Indices | slice) -> Any:
         """The candidates' rows of the base's factor."""
-        factor = self.base.factor()
-        return None if factor is None else factor[self.candidates]
+        return self.base.factor_rows(self.candidates[rows])
+
+    def top_row_sums(
+        self, rows: Indices, weights: Weights, count: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Where transfers cost, the base's sums with no weight on other variables; else from the columns."""
+        if not self.transfers_cost:
+            return super().top_row_sums(rows, weights, count)
+        spread = np.zeros(self.base.size)
+        spread[self.candidates] = weights
+        return self.base.top_row_sums(self.candidates[rows], spread, count)
 
     def step_cost(self, cardinality: int) -> float:
         """The base's."""

@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen import kernels
 from sparseigen.certificates.portfolio import smallest_bound
 from sparseigen.certificates.problem import BoundProblem, Proven
-from sparseigen.certificates.rounding import TINY, UNIT, ZERO, achieved_value, gamma
-from sparseigen.certificates.scaled_rows import FLOOR, row_bound, starting_weights
+from sparseigen.certificates.rounding import ZERO, achieved_value
+from sparseigen.certificates.scaled_rows import (
+    find_removable,
+    form_rows,
+    improve_weights,
+    row_bound,
+    starting_weights,
+)
 from sparseigen.checks.arguments import check_positive, check_tolerance
 from sparseigen.errors import SolveInterrupted
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
@@ -39,28 +44,17 @@ def surviving(problem: BoundProblem, cutoff: float, passes: int) -> Indices:
     weights = starting_weights(problem)
     alive = np.ones(problem.size, dtype=bool)
     for _ in range(passes):
-        rows, least = _row_values(problem, weights)
+        rows, least = form_rows(problem, weights)
         above = np.flatnonzero(rows > cutoff)
         if 0 < above.size <= MOST_ROWS_ABOVE:
-            entries = np.vstack([np.abs(block) for _, block in problem.blocks(above)]) * weights
-            loss = (least[above, None] - np.minimum(entries, least[above, None])) / weights[above, None]
-            forced = rows[above, None] - loss + 16.0 * UNIT * np.abs(rows[above, None])
-            alive &= (rows > cutoff) | ~(forced <= cutoff).all(axis=0)
+            products = np.vstack([np.abs(block) for _, block in problem.blocks(above)]) * weights
+            alive &= (rows > cutoff) | ~find_removable(rows[above], least[above], weights[above], products, cutoff)
         elif above.size == 0:
             alive[:] = False
         if alive.sum() <= LARGEST_MATERIALISED:
             break
-        weights = np.maximum(weights * rows / (weights * rows).max(), FLOOR)
+        weights = improve_weights(weights, rows)
     return everything[alive]
-
-
-def _row_values(problem: BoundProblem, weights: Numbers) -> tuple[Numbers, Numbers]:
-    rows, least = np.empty(problem.size), np.empty(problem.size)
-    for own, block in problem.blocks():
-        sums, least[own] = kernels.top_row_sums(block, own, weights, problem.cardinality - 1)
-        rest, diagonal = sums / weights[own], problem.diagonal[own]
-        rows[own] = diagonal + rest + 2.0 * gamma(problem.cardinality + 8) * (np.abs(diagonal) + rest) + TINY
-    return rows + problem.margin, least
 
 
 TIME_LIMIT, GAP = 60.0, 1e-6

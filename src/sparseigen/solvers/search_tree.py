@@ -18,6 +18,7 @@ import numpy as np
 from sparseigen.certificates.elimination import Node, Tree, bounded
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import ZERO, achieved_value
+from sparseigen.certificates.scaled_rows import weights_from_product
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import Indices, SparseVector
@@ -190,11 +191,7 @@ class Search:
         columns = np.isin(self.alive, self.incumbent.indices)
         spread = np.zeros(len(self.alive))
         spread[columns] = self.incumbent.weights[np.isin(self.incumbent.indices, self.alive)]
-        product = np.abs(self.tree.matrix @ spread)
-        cardinality = min(self.tree.cardinality, len(product))
-        kth = np.partition(product, len(product) - cardinality)[len(product) - cardinality]
-        weights = np.maximum(product, kth)
-        return np.maximum(weights / weights.max(), 1e-7) if weights.any() else np.ones(len(product))
+        return weights_from_product(self.tree.matrix @ spread, self.tree.cardinality)
 
     def _unscaled(self, value: float) -> float:
         return float(np.ldexp(value, self.problem.exponent))

@@ -7,9 +7,10 @@ import pytest
 
 import sparseigen as se
 from sparseigen.certificates import UPPER_BOUNDS, certify
+from sparseigen.certificates.dual_points import dual_value, support_points
 from sparseigen.certificates.elimination import Node, Tree, bounded, reduced_bound
-from sparseigen.certificates.factor import factorise
-from sparseigen.certificates.penalised_dual import ascend, dual_value, neighbouring_forms, support_points
+from sparseigen.certificates.factor import find_factor
+from sparseigen.certificates.penalised_dual import ascend, neighbouring_forms
 from sparseigen.certificates.portfolio import BoundSpec, smallest_bound
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import achieved_value
@@ -51,7 +52,7 @@ def test_any_dual_points_give_a_valid_bound(rng):
     matrix = gram(rng)
     for cardinality in range(1, 10):
         problem = BoundProblem(as_operator(matrix), cardinality)
-        factor = factorise(problem)
+        factor = find_factor(problem)
         optimum = brute_force(matrix, cardinality)
         for scale in (0.0, 0.1, 1.0, 10.0):
             points = factor.rows + scale * rng.standard_normal(factor.rows.shape)
@@ -63,7 +64,7 @@ def test_closed_form_is_exact_on_a_planted_block():
     matrix = 0.01 * np.eye(12)
     matrix[:4, :4] += 1.0
     problem = BoundProblem(as_operator(matrix), 4)
-    factor = factorise(problem)
+    factor = find_factor(problem)
     direction = factor.rows[:4].sum(axis=0)
     direction /= np.linalg.norm(direction)
     shares = np.sort((factor.rows @ direction) ** 2)[::-1]
@@ -74,7 +75,7 @@ def test_closed_form_is_exact_on_a_planted_block():
 def test_ascent_tightens_and_never_crosses_its_limit(rng):
     matrix = gram(rng, 30, 6)
     problem = BoundProblem(as_operator(matrix), 5)
-    factor = factorise(problem)
+    factor = find_factor(problem)
     direction = np.linalg.svd(factor.rows)[2][0]
     shares = np.sort((factor.rows @ direction) ** 2)[::-1]
     steps = []
@@ -191,7 +192,7 @@ def test_blocks_when_the_matrix_is_too_large_to_hold(rng, monkeypatch):
     found = SparseVector(vector.support, vector.vector[vector.support])
     held = certify(operator, 3, found)
     monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 10)
-    monkeypatch.setattr("sparseigen.certificates.problem.BLOCK_ENTRIES", 7 * 60)
+    monkeypatch.setattr("sparseigen.operators.contract.BLOCK_ENTRIES", 7 * 60)
     assert BoundProblem(operator, 3).dense is None
     blocked = certify(operator, 3, found)
     assert blocked.lower_bound <= held.upper_bound
@@ -308,14 +309,14 @@ def test_equal_variables_have_no_neighbouring_cardinality():
 def test_neighbouring_cardinalities_prove_bounds_too(rng):
     matrix = gram(rng, 14, 4)
     problem = BoundProblem(as_operator(matrix), 5)
-    factor = factorise(problem)
+    factor = find_factor(problem)
     optimum = brute_force(matrix, 5)
     direction = np.linalg.svd(factor.rows)[2][0]
     forms = list(neighbouring_forms(factor.rows, direction, 5, np.inf))
     assert 1 <= len(forms) <= 4
-    for points, promised in forms:
-        proven = dual_value(factor, points, 5)
-        assert proven == pytest.approx(promised, rel=1e-6)
+    for form in forms:
+        proven = dual_value(factor, form, 5)
+        assert proven == pytest.approx(form.promise, rel=1e-6)
         assert problem.unscaled(proven) >= optimum
 
 

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 from sparseigen.certificates import UPPER_BOUNDS, rounding
-from sparseigen.certificates.factor import Factor, _pivoted_cholesky, factorise
-from sparseigen.certificates.paths import _row_values, entry_margins, trace_values
-from sparseigen.certificates.penalised_dual import dual_value, dual_values, proven_values, remainders
+from sparseigen.certificates.dual_points import DualParts, dual_value, dual_values, measure, remainders
+from sparseigen.certificates.factor import _pivoted_cholesky, find_factor
+from sparseigen.certificates.paths import shared_row_values, trace_values
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.scaled_rows import scaled_row_values, trace_bound
 from sparseigen.certificates.spectral import cholesky_defect, largest_eigenvalue_bound, psd_shift
 from sparseigen.certificates.splitting import split_value
 from sparseigen.operators import as_operator
-from sparseigen.operators.contract import DualParts, SparseVector
+from sparseigen.operators.contract import SparseVector
 from sparseigen.solvers.semidefinite import _dual_bound
 from tests.brute_force import brute_force
 
@@ -103,7 +103,7 @@ def test_row_bounds_are_above_the_exact_rows(seed):
             spread = abs(matrix[i][i]) + sum(others) / scales[i]
             assert 0 < exact(rows[i]) - wanted[i] <= spread / 10**12
         assert max(exact(rows)) <= exact(bound) <= max(exact(rows)) + Fraction(1, 10**12)
-        shared = _row_values(problem, weights)[cardinality - 1]
+        shared = shared_row_values(problem, weights)[cardinality - 1]
         assert 0 < exact(shared) - max(wanted) < Fraction(1, 10**12)
 
 
@@ -158,7 +158,7 @@ def test_remainders_are_above_the_exact_roots(seed):
     rng = np.random.default_rng(seed)
     rows = rng.standard_normal((6, 3))
     for points in (rows * (1.0 + 1e-9), rows * 0.5, rows + rng.standard_normal((6, 3)), 2.0 * rows, 0.0 * rows):
-        found = remainders(Factor(rows, 0.0), points)
+        found = remainders(rows, points)
         for f, z, rho in zip(exact(rows), exact(points), exact(found), strict=True):
             square, size = sum(a * a for a in f), sum(a * a for a in z)
             across = square * size - sum(a * b for a, b in zip(f, z, strict=True)) ** 2
@@ -174,10 +174,10 @@ def test_dual_bound_is_above_what_its_points_prove(seed):
     rng = np.random.default_rng(seed)
     matrix = gram(seed)
     problem = BoundProblem(as_operator(matrix), 2)
-    factor = factorise(problem)
+    factor = find_factor(problem)
     for points in (factor.rows, factor.rows * 0.7, factor.rows + 0.1 * rng.standard_normal(factor.rows.shape)):
-        rho = remainders(factor, points)
-        every = dual_values(factor, points)
+        rho = remainders(factor.rows, points)
+        every = dual_values(measure(factor.rows, points), factor.rest)
         for cardinality in (1, 2, 5):
             z, total = exact(points), sum(sorted(exact(rho))[-cardinality:]) + exact(factor.rest)
             rank = range(len(z[0]))
@@ -191,20 +191,20 @@ def test_dual_bound_is_above_what_its_points_prove(seed):
 def test_streamed_dual_bound_is_above_what_its_parts_prove():
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        points, rho, scale = rng.standard_normal((40, 3)), rng.random(40), 3.7
-        parts = DualParts(points.T @ points, float((points**2).sum()), rho, scale)
+        points, rho = rng.standard_normal((40, 3)), rng.random(40)
+        parts = DualParts(points.T @ points, float((points**2).sum()), rho)
         z = exact(points)
-        products = [[exact(scale) * sum(row[i] * row[j] for row in z) for j in range(3)] for i in range(3)]
-        values = proven_values(parts)
+        products = [[sum(row[i] * row[j] for row in z) for j in range(3)] for i in range(3)]
+        values = dual_values(parts)
         for cardinality in (1, 7, 40):
-            total = exact(scale) * sum(sorted(exact(rho))[-cardinality:])
+            total = sum(sorted(exact(rho))[-cardinality:])
             bound = float(values[cardinality - 1])
             assert bounds_eigenvalues(exact(bound) - total, products)
             assert not bounds_eigenvalues(exact(bound - 1e-10 * bound) - total, products)
     for broken in (parts._replace(squares=np.inf), parts._replace(gram=parts.gram * np.nan)):
-        assert np.isinf(proven_values(broken)).all()
+        assert np.isinf(dual_values(broken)).all()
     rho[3] = np.nan
-    assert np.isinf(proven_values(parts._replace(remainders=rho))).all()
+    assert np.isinf(dual_values(parts._replace(remainders=rho))).all()
 
 
 @pytest.mark.parametrize(("seed", "size"), [*((seed, 5) for seed in SEEDS), (0, 49), (1, 49)])
@@ -259,7 +259,7 @@ def test_entry_margins_add_up_the_largest_errors():
     problem = BoundProblem(as_operator(gram(0)), 3)
     problem.entry_errors = np.array([1e-3, 3e-3, 0.0, 2e-3, 1e-3])
     sums = np.array([3e-3, 5e-3, 6e-3, 7e-3, 7e-3])
-    margins = entry_margins(problem)
+    margins = problem.margins
     assert (margins > sums).all()
     np.testing.assert_allclose(margins, sums, rtol=1e-12)
     assert problem.margin == pytest.approx(margins[2], rel=1e-12)
