@@ -10,12 +10,14 @@ found by the alternating direction method: X is projected on the spectrahedron, 
 multiplier U of X = Y gives M = penalty * U. Every M on the way proves a bound.
 
 A. d'Aspremont, L. El Ghaoui, M. I. Jordan, G. R. G. Lanckriet, "A direct formulation for sparse PCA using
-semidefinite programming", SIAM Review 49 (2007), 434-448.
+semidefinite programming", SIAM Review 49 (2007), 434-448. The splitting is that of S. Ma, "Alternating direction method
+of multipliers for sparse principal component analysis", J. Oper. Res. Soc. China 1 (2013), 253-274.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -61,28 +63,55 @@ def split_value(problem: BoundProblem, split: Numbers) -> float:
     return spectral + _row_bound(split, problem.cardinality) + problem.margin + TINY
 
 
-def splits(matrix: Numbers, cardinality: int, out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Numbers]:
-    """M at every LOOK_EVERY-th step of the alternating direction method, and at the last one."""
-    penalty = START_PENALTY * max(float(np.linalg.norm(matrix, 2)), TINY)
-    balanced, multiplier = np.zeros_like(matrix), np.zeros_like(matrix)
-    for step in range(1, MOST_STEPS + 1):
-        spectral = _on_spectrahedron(balanced - multiplier + matrix / penalty)
-        relaxed = OVER_RELAXATION * spectral + (1.0 - OVER_RELAXATION) * balanced
-        previous, balanced = balanced, _on_l1_ball(relaxed + multiplier, float(cardinality))
-        multiplier = multiplier + relaxed - balanced
-        if step % LOOK_EVERY and not out_of_time():
+@dataclass(frozen=True)
+class Split:
+    """One look at the alternating direction method: M, the feasible matrix of the l1 ball, and the steps made."""
+
+    dual: Numbers
+    relaxed: Numbers
+    steps: int
+
+
+def alternate(
+    matrix: Numbers,
+    cardinality: int,
+    penalty: float,
+    *,
+    start: Numbers | None = None,
+    over_relaxation: float = OVER_RELAXATION,
+    balanced: bool = True,
+    most_steps: int = MOST_STEPS,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> Iterator[Split]:
+    """The alternating direction method for DSPCA's relaxation, at every LOOK_EVERY-th step and at the last one.
+
+    With ``balanced`` the penalty follows the residuals, which keeps the two halves of the method in step.
+    """
+    copy = np.zeros_like(matrix) if start is None else start
+    multiplier = np.zeros_like(matrix)
+    for step in range(1, most_steps + 1):
+        spectral = project_on_spectrahedron(copy - multiplier + matrix / penalty)
+        relaxed = over_relaxation * spectral + (1.0 - over_relaxation) * copy
+        previous, copy = copy, project_on_l1_ball(relaxed + multiplier, float(cardinality))
+        multiplier = multiplier + relaxed - copy
+        if step % LOOK_EVERY and step < most_steps and not out_of_time():
             continue
-        split = penalty * multiplier
-        yield 0.5 * (split + split.T)
-        # Residual balancing keeps the two halves of the method in step.
-        apart = float(np.linalg.norm(spectral - balanced))
-        moved = float(np.linalg.norm(balanced - previous))
-        factor = 2.0 if apart > 4.0 * moved else 0.5 if moved > 4.0 * apart else 1.0
-        penalty, multiplier = penalty * factor, multiplier / factor
+        dual = penalty * multiplier
+        yield Split(0.5 * (dual + dual.T), copy, step)
+        if balanced:
+            apart, moved = float(np.linalg.norm(spectral - copy)), float(np.linalg.norm(copy - previous))
+            factor = 2.0 if apart > 4.0 * moved else 0.5 if moved > 4.0 * apart else 1.0
+            penalty, multiplier = penalty * factor, multiplier / factor
 
 
-def _on_spectrahedron(matrix: Numbers) -> Numbers:
-    """The nearest positive semidefinite matrix of trace one."""
+def splits(matrix: Numbers, cardinality: int, out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Numbers]:
+    """The M of the method from a penalty relative to the spectral norm."""
+    penalty = START_PENALTY * max(float(np.linalg.norm(matrix, 2)), TINY)
+    return (split.dual for split in alternate(matrix, cardinality, penalty, out_of_time=out_of_time))
+
+
+def project_on_spectrahedron(matrix: Numbers) -> Numbers:
+    """The nearest positive semidefinite matrix of trace one to a symmetric one."""
     values, vectors = np.linalg.eigh(matrix)
     descending = values[::-1]
     excess = np.cumsum(descending) - 1.0
@@ -93,7 +122,7 @@ def _on_spectrahedron(matrix: Numbers) -> Numbers:
     return projected
 
 
-def _on_l1_ball(matrix: Numbers, radius: float) -> Numbers:
+def project_on_l1_ball(matrix: Numbers, radius: float) -> Numbers:
     """The nearest matrix whose magnitudes add up to at most the radius."""
     magnitudes = np.abs(matrix)
     if float(magnitudes.sum()) <= radius:
