@@ -38,19 +38,21 @@ GOLDEN = 0.6180339887498949
 def support_points(rows: Array, direction: Array, penalty: float) -> Array:
     """The closed-form dual points for a unit direction q and a penalty rho.
 
-    Where c_i = (f_i'q)^2 > rho: z_i = (f_i (f_i'q) - rho q) / sqrt(c_i - rho). Elsewhere z_i is a multiple of the part
-    of f_i orthogonal to q, with |z_i|^2 = rho (|f_i|^2 - rho) / (rho - c_i), or zero when |f_i|^2 <= rho.
+    With c_i = (f_i'q)^2 and g_i = f_i - (f_i'q) q, the part of f_i orthogonal to q: where c_i > rho,
+    z_i = (f_i (f_i'q) - rho q) / sqrt(c_i - rho) = (f_i'q) / sqrt(c_i - rho) g_i + sqrt(c_i - rho) q. Elsewhere z_i is
+    a multiple of g_i with |z_i|^2 = rho (|f_i|^2 - rho) / (rho - c_i), or zero when |f_i|^2 <= rho.
     """
     xp = namespace(rows)
     along = rows @ direction
     shares, squares = along**2, row_dots(rows, rows)
-    above = xp.sqrt(xp.clip(shares - penalty, TINY, None))
-    inside = (along[:, None] * rows - penalty * direction) / above[:, None]
-    across = rows - along[:, None] * direction
+    inside, across = shares > penalty, rows - along[:, None] * direction
+    rise = xp.sqrt(xp.clip(shares - penalty, TINY, None))
     lengths = xp.clip(xp.sqrt(row_dots(across, across)), TINY, None)
     room = xp.clip(penalty - shares, 1e-30, None)  # a share equal to the penalty leaves no room: a useless bound
     wanted = xp.sqrt(penalty * xp.clip(squares - penalty, 0.0, None) / room)
-    return xp.where((shares > penalty)[:, None], inside, across * (wanted / lengths)[:, None])
+    across *= xp.where(inside, along / rise, wanted / lengths)[:, None]
+    across += xp.where(inside, rise, 0.0)[:, None] * direction
+    return across
 
 
 def remainders(rows: Array, points: Array) -> Array:

@@ -73,7 +73,7 @@ class BoundProblem:
             largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
         elif self.columns_left < self.size:
             largest = max(largest, self.operator.magnitude())
-        elif not self.operator.psd_by_construction:  # off the diagonal nothing is known yet
+        elif self.operator.negative_part > 0.0:  # off the diagonal nothing is known yet
             largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._raw_blocks()))
         self.exponent = scale_exponent(largest)
         if self.dense is not None:
@@ -98,7 +98,7 @@ class BoundProblem:
     @computed_once
     def negative_part(self) -> float:
         """The operator's own, scaled."""
-        return self.scaled(self.operator.negative_part())
+        return self.scaled(self.operator.negative_part)
 
     @computed_once
     def margin(self) -> float:

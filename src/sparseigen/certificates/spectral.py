@@ -88,12 +88,10 @@ def spectral_bound(problem: BoundProblem) -> float:
 
 def psd_shift(problem: BoundProblem) -> float:
     """A shift for which A + shift I is known to be positive semidefinite; infinite if none near rounding level is."""
-    if problem.operator.psd_by_construction:
-        return 0.0
+    if problem.dense is None or problem.negative_part == 0.0:
+        return problem.negative_part
     if problem.operator.positive_semidefinite is False:
         return np.inf
-    if problem.dense is None:
-        return problem.negative_part
     shift = 16.0 * (problem.size + 4) * UNIT * max(float(np.abs(problem.diagonal).sum()), TINY)
     shifted = problem.dense.copy()
     shifted[np.diag_indices(problem.size)] += shift

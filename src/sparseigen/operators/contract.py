@@ -112,6 +112,19 @@ class PowerRun(NamedTuple):
     n_iterations: int
 
 
+class SemidefiniteHint:
+    """Whether a matrix is positive semidefinite, as far as its operator knows; any assignment takes its place."""
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> SemidefiniteHint: ...
+    @overload
+    def __get__(self, instance: Operator, owner: type) -> bool | None: ...
+    def __get__(self, instance: Operator | None, owner: type) -> SemidefiniteHint | bool | None:
+        if instance is None:
+            return self
+        return True if np.isfinite(instance.negative_part) else None
+
+
 class Operator(ABC):
     """A symmetric matrix A of size p, seen through products.
 
@@ -149,10 +162,12 @@ class Operator(ABC):
     size: int
     dtype: np.dtype[Any] = np.dtype(np.float64)
     names: tuple[str, ...] | None = None
-    positive_semidefinite: bool | None = None
-    """True or False where the construction proves it, None where it is not known."""
-    psd_by_construction: bool = False
-    """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
+    negative_part: float = np.inf
+    """How far below zero an eigenvalue of A can be, proven: 0 for Gram matrices (of data), infinite where nothing is
+    known. Bounds rely on this alone."""
+    positive_semidefinite: SemidefiniteHint | bool | None = SemidefiniteHint()
+    """What solvers take A for: True, False, or None where it is not known. Follows from `negative_part` unless a class
+    or an object says otherwise."""
     factor_rank: int = 0
     """Number of columns of the factor that `factor_rows` hands out; 0 where none is at hand."""
     transfers_cost: bool = False
@@ -378,10 +393,6 @@ class Operator(ABC):
     def affordable_columns(self) -> float:
         """How many columns of A a default bound may ask for, all in all; where each is dear, not every bound pays."""
         return np.inf
-
-    def negative_part(self) -> float:
-        """How far below zero an eigenvalue of A can be, proven; infinite where nothing is known."""
-        return 0.0 if self.psd_by_construction else np.inf
 
     def shifted(self, shift: float) -> Operator:
         """A + shift I."""

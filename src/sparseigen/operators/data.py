@@ -31,8 +31,7 @@ class DenseData(Operator):
     layout needs it; column-major input used as it is (``center=False``) is not copied.
     """
 
-    positive_semidefinite = True
-    psd_by_construction = True
+    negative_part = 0.0
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         values = data.values

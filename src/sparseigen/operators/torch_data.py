@@ -108,8 +108,7 @@ class TorchData(Operator):
     `projection` says what is taken out of the products.
     """
 
-    positive_semidefinite = True
-    psd_by_construction = True
+    negative_part = 0.0
     transfers_cost = True
     projection: Projection | None = None
     candidates: int | None = None

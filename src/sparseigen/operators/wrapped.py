@@ -114,7 +114,6 @@ class RestrictedOperator(Operator):
         self.size, self.dtype = len(candidates), base.dtype
         self.names = None if base.names is None else tuple(base.names[i] for i in candidates)
         self.positive_semidefinite = base.positive_semidefinite or None
-        self.psd_by_construction = base.psd_by_construction
         self.transfers_cost, self.factor_rank = base.transfers_cost, base.factor_rank
 
     def _diagonal(self) -> NDArray[np.float64]:
@@ -188,9 +187,10 @@ class RestrictedOperator(Operator):
         """As many as suit the base."""
         return self.base.columns_at_once(entries)
 
-    def negative_part(self) -> float:
+    @property
+    def negative_part(self) -> float:  # type: ignore[override]
         """The base's: a principal submatrix reaches no lower."""
-        return self.base.negative_part()
+        return self.base.negative_part
 
     def affordable_columns(self) -> float:
         """As many as the base affords."""

@@ -17,7 +17,7 @@ class Streamed(Operator):
     """A Gram matrix of known rows that counts as living elsewhere."""
 
     transfers_cost = True
-    positive_semidefinite = psd_by_construction = True
+    negative_part = 0.0
 
     def __init__(self, rows, errors=0.0):
         self.rows, self.matrix, self.errors = rows, rows @ rows.T, errors
