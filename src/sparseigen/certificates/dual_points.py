@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparseigen.certificates.arrays import Array, namespace, row_dots, to_host
-from sparseigen.certificates.factor import Factor
+from sparseigen.certificates.factor import Array, Factor, namespace, row_dots, to_host
 from sparseigen.certificates.problem import Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
 from sparseigen.certificates.spectral import largest_eigenvalue_bound

@@ -1,6 +1,4 @@
-"""Variables that no optimal support has, proven and removed.
-
-Bounds on fewer variables: what probing removes cannot be part of a better answer.
+"""Variables that no optimal support has, proven and removed: one node of a search, and the bounds on what remains.
 
 Supports that hold a removed variable stay below the cutoff, so the optimum is at most the larger of the cutoff and the
 bound for the variables that remain. On real data a few dozen remain, and the dense duals become cheap and sharp.
@@ -58,7 +56,7 @@ class Node:
         return len(self.members) - self.n_inside
 
 
-def bounded(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
+def bound_node(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
     """The node after some passes of the scaled bound, with the variables that cannot beat the cutoff fixed out.
 
     Stops as soon as the bound falls to the cutoff. The bound is that of the variables that remain: once one was fixed
@@ -108,12 +106,12 @@ def reduced_bound(problem: BoundProblem) -> float:
     everything = np.arange(problem.size, dtype=np.int64)
     root = Node(everything, 0, starting_weights(problem), np.inf, np.full(problem.size, np.inf))
     tree = Tree(problem.dense, problem.diagonal, problem.cardinality, problem.margin)
-    root = bounded(tree, root, cutoff, PASSES)
+    root = bound_node(tree, root, cutoff, PASSES)
     if len(root.members) == problem.size:
         return root.bound
     if root.bound <= cutoff:
         return cutoff
-    rest = _restricted(problem, root.members)
+    rest = _restrict(problem, root.members)
     rest.best = rest.scaled(problem.unscaled(min(problem.best, root.bound)))
     for bound in BOUNDS:
         rest.best = min(rest.best, bound(rest))
@@ -123,7 +121,7 @@ def reduced_bound(problem: BoundProblem) -> float:
     return max(cutoff, min(root.bound, remaining + 4.0 * UNIT * abs(remaining)))
 
 
-def _restricted(problem: BoundProblem, members: Indices) -> BoundProblem:
+def _restrict(problem: BoundProblem, members: Indices) -> BoundProblem:
     """The same question about the members alone."""
     vector = problem.vector
     if vector is not None:

@@ -1,17 +1,24 @@
-"""A = FF' with few columns, and a proven bound on what the factorisation leaves out."""
+"""A = FF' with few columns: in memory, or made where the data live, and a proven bound on what F leaves out.
+
+Rows of F are NumPy arrays or torch tensors. `namespace` and its neighbours are what lets one text work on both.
+"""
 
 from __future__ import annotations
 
+import importlib
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sparseigen.certificates.arrays import to_host
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices
+
+Array = Any
+"""A NumPy array or a torch tensor."""
 
 LARGEST_WORK = 1.5e9
 """Multiplications the factorisation and its check may cost."""
@@ -19,6 +26,36 @@ SMALL = 48
 """Up to this size the factorisation runs without LAPACK."""
 RANK_TOLERANCE = 1e-13
 """Pivots below this share of the largest diagonal entry count as zero; what they carry goes into ``rest``."""
+
+
+def namespace(array: Array) -> Any:
+    """The module whose functions work on this array: numpy or torch."""
+    return np if isinstance(array, np.ndarray) else importlib.import_module("torch")
+
+
+def to_host(array: Array) -> Numbers:
+    """The same numbers as a NumPy array."""
+    moved: Numbers = array if isinstance(array, np.ndarray) else array.cpu().numpy()
+    return moved
+
+
+def working_memory(array: Array) -> AbstractContextManager[None]:
+    """Where the array lives on a device, running out of its memory raises an error that says what to do."""
+    if isinstance(array, np.ndarray):
+        return nullcontext()
+    from sparseigen.operators.torch_data import device_memory
+
+    return device_memory("dual points", 1 << 30, array.device)
+
+
+def row_dots(left: Array, right: Array) -> Array:
+    """The inner products of rows with rows; on a device not by einsum, which makes one tiny product per row."""
+    return np.einsum("ij,ij->i", left, right) if isinstance(left, np.ndarray) else (left * right).sum(axis=1)
+
+
+def place_like(values: Numbers, array: Array) -> Array:
+    """The values in the type of the array, where it lives."""
+    return values if isinstance(array, np.ndarray) else array.new_tensor(values)
 
 
 class FactorRows:

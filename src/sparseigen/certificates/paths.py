@@ -9,7 +9,7 @@ points in closed form are made at some anchors, and row bounds at fewer, each of
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -44,13 +44,13 @@ class PathBounds:
     values: Numbers
     names: list[str]
 
-    def lowered(self, values: Numbers, name: str) -> PathBounds:
+    def lower(self, values: Numbers, name: str) -> PathBounds:
         """With another bound taken into account."""
         better = values < self.values
         names = [name if new else old for new, old in zip(better, self.names, strict=True)]
         return PathBounds(np.where(better, values, self.values), names)
 
-    def monotone(self) -> PathBounds:
+    def make_monotone(self) -> PathBounds:
         """Whatever bounds k + 1 bounds k."""
         values, names = self.values.copy(), list(self.names)
         for place in range(len(values) - 2, -1, -1):
@@ -69,8 +69,8 @@ class Anchor:
 
     def problem(self, whole: BoundProblem, bounds: PathBounds) -> BoundProblem:
         """The question at this cardinality, with the best bound so far."""
-        best, k = float(bounds.values[self.cardinality - 1]), self.cardinality
-        return replace(whole, cardinality=k, vector=self.vector, achieved=self.achieved, best=best)
+        best = float(bounds.values[self.cardinality - 1])
+        return whole.at(self.cardinality, self.vector, self.achieved, best)
 
 
 def shares_certificates(operator: Operator, count: int) -> bool:
@@ -104,8 +104,8 @@ def _certify(
         for k, vector in zip(cardinalities, vectors, strict=True)
     ]
     bounds = PathBounds(np.full(problem.size, np.inf), ["none"] * problem.size)
-    bounds = bounds.lowered(trace_values(problem) + problem.margins, "trace")
-    bounds = lower(problem, bounds, points).monotone()
+    bounds = bounds.lower(trace_values(problem) + problem.margins, "trace")
+    bounds = lower(problem, bounds, points).make_monotone()
     return [_certificate_at(problem, point, bounds) for point in points]
 
 
@@ -120,17 +120,17 @@ def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anc
     """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
     margins, factor = problem.margins, find_factor(problem)
     if problem.dense is not None:
-        bounds = bounds.lowered(largest_eigenvalue_bound(problem.dense) + margins, "largest eigenvalue")
+        bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + margins, "largest eigenvalue")
     for place in np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1:
         question = points[place].problem(problem, bounds)
         if 2 * question.cardinality <= problem.size:
             weights = settle_weights(question)[1]
-            bounds = bounds.lowered(shared_row_values(problem, weights) + margins, "scaled rows")
+            bounds = bounds.lower(shared_row_values(problem, weights) + margins, "scaled rows")
         if factor is not None and question.cardinality < problem.size:
             found = find_points(question, factor, ASCENT_STEPS)
             if found is not None:
                 values = dual_values(measure(factor.rows, found), factor.rest)
-                bounds = bounds.lowered(values, "penalised dual")
+                bounds = bounds.lower(values, "penalised dual")
     return bounds
 
 
@@ -139,14 +139,14 @@ def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: li
     anchors = [points[place] for place in _spread(len(points), DUAL_ANCHORS)]
     vectors, cardinalities = [anchor.vector for anchor in anchors], [anchor.cardinality for anchor in anchors]
     values = closed_form_values(problem, vectors, cardinalities, DUAL_TRIALS)
-    bounds = bounds.lowered(values, "closed-form dual")
+    bounds = bounds.lower(values, "closed-form dual")
     for place in _spread(len(points), ROW_ANCHORS):
         question = points[place].problem(problem, bounds)
         if 2 * question.cardinality > problem.size or question.closed:
             continue
         values = np.full(problem.size, np.inf)
         values[question.cardinality - 1] = scaled_row_bound(question)
-        bounds = bounds.lowered(values, "scaled rows")
+        bounds = bounds.lower(values, "scaled rows")
     return bounds
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparseigen.certificates.arrays import Array, namespace, placed_like, working_memory
 from sparseigen.certificates.dual_points import (
     LARGEST_POINT,
     ClosedForm,
@@ -22,7 +21,16 @@ from sparseigen.certificates.dual_points import (
     search_penalty,
     shares_along,
 )
-from sparseigen.certificates.factor import Factor, FactorRows, find_factor, left_out_of_data
+from sparseigen.certificates.factor import (
+    Array,
+    Factor,
+    FactorRows,
+    find_factor,
+    left_out_of_data,
+    namespace,
+    place_like,
+    working_memory,
+)
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, ZERO
 from sparseigen.operators.contract import SparseVector
@@ -220,7 +228,7 @@ def find_direction(rows: Array, vector: SparseVector | None) -> Array | None:
     if vector is None:
         return None
     chosen = rows[vector.indices]
-    direction = placed_like(vector.weights, chosen) @ chosen
+    direction = place_like(vector.weights, chosen) @ chosen
     length = float(namespace(direction).sqrt(direction @ direction))
     return direction / length if length > 0.0 else None
 

@@ -5,6 +5,7 @@ Scaling by a power of two is exact and keeps every later product away from overf
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -65,20 +66,30 @@ class BoundProblem:
 
     def __post_init__(self) -> None:
         self.columns_left = self.operator.affordable_columns()
-        self.dense = self._formed()
-        self._own_errors = self.operator.entry_errors()
+        self.dense = self._form_matrix()
+        self._entry_errors = self.operator.entry_errors()
         # Where a deflation left nothing but rounding, its errors are larger than the entries.
-        largest = max(float(np.abs(self.operator.diagonal()).max()), float(self._own_errors.max()))
+        largest = max(float(np.abs(self.operator.diagonal()).max()), float(self._entry_errors.max()))
         if self.dense is not None:
             largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
         elif self.columns_left < self.size:
             largest = max(largest, self.operator.magnitude())
         elif self.operator.negative_part > 0.0:  # off the diagonal nothing is known yet
-            largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._raw_blocks()))
+            largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._form_blocks(self.operator)))
         self.exponent = scale_exponent(largest)
         if self.dense is not None:
-            self._scale_in_place(self.dense)
+            half = -self.exponent // 2  # in two factors: one alone may leave the range
+            self.dense *= float(np.ldexp(1.0, half))
+            self.dense *= float(np.ldexp(1.0, -self.exponent - half))
         self.achieved = self.scaled(self.achieved)
+
+    def at(self, cardinality: int, vector: SparseVector, achieved: float, best: float) -> BoundProblem:
+        """The same matrix at another cardinality, with the answer found there and the best bound so far (scaled)."""
+        question = copy.copy(self)
+        question.__dict__.pop("margin", None)
+        question.cardinality, question.vector, question.best = cardinality, vector, best
+        question.achieved, question.columns_left = self.scaled(achieved), self.operator.affordable_columns()
+        return question
 
     @property
     def size(self) -> int:
@@ -92,12 +103,12 @@ class BoundProblem:
 
     @computed_once
     def entry_errors(self) -> Numbers:
-        """The operator's own, scaled."""
-        return np.ldexp(self._own_errors, -self.exponent)
+        """Those of the operator, scaled."""
+        return np.ldexp(self._entry_errors, -self.exponent)
 
     @computed_once
     def negative_part(self) -> float:
-        """The operator's own, scaled."""
+        """That of the operator, scaled."""
         return self.scaled(self.operator.negative_part)
 
     @computed_once
@@ -111,7 +122,7 @@ class BoundProblem:
         totals = np.cumsum(np.sort(self.entry_errors)[::-1])
         return np.array([raised_sum(float(total), len(totals)) for total in totals])
 
-    def _formed(self) -> Numbers | None:
+    def _form_matrix(self) -> Numbers | None:
         """The matrix before scaling, where it is small enough to be held."""
         largest = LARGEST_FETCHED if self.operator.transfers_cost else LARGEST_MATERIALISED
         if self.size > largest or self.columns_left < self.size:
@@ -119,8 +130,8 @@ class BoundProblem:
         # The matrix, a shifted copy to be factorised, and work space for sorting rows.
         check_room(24 * self.size**2, f"a certificate for {self.size} variables", "use certify=False")
         matrix = np.empty((self.size, self.size))
-        for own, rows in self._raw_blocks():
-            matrix[own[0] : own[-1] + 1] = rows
+        for members, rows in self._form_blocks(self.operator):
+            matrix[members[0] : members[-1] + 1] = rows
         return matrix
 
     def blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
@@ -129,13 +140,17 @@ class BoundProblem:
             chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
             yield chosen, self.dense if wanted is None else self.dense[wanted]
             return
-        for own, rows in self._raw_blocks(wanted):
-            if abs(self.exponent) < LARGEST_EXPONENT:
-                yield own, np.ascontiguousarray(np.multiply(rows, float(np.ldexp(1.0, -self.exponent))))
-            else:
-                block = np.array(rows, order="C")
-                self._scale_in_place(block)
-                yield own, block
+        operator, power = self._searchable
+        scale = float(np.ldexp(1.0, -self.exponent - power))
+        for members, rows in self._form_blocks(operator, wanted):
+            yield members, np.ascontiguousarray(rows * scale)
+
+    def _form_blocks(self, operator: Operator, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
+        chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
+        step = self.operator.columns_at_once(BLOCK_ENTRIES)
+        for begin in range(0, len(chosen), step):
+            members = chosen[begin : begin + step]
+            yield members, operator.accurate_columns(members).T
 
     def row_sums(self, weights: Numbers, wanted: Indices | None = None) -> tuple[Numbers, Numbers, Numbers]:
         """Of the rows wanted (None: of all) the sum of the k - 1 largest |A_ij| d_j, j != i, of the scaled matrix.
@@ -162,19 +177,6 @@ class BoundProblem:
             return False
         self.columns_left -= count
         return True
-
-    def _scale_in_place(self, block: Numbers) -> None:
-        half = -self.exponent // 2  # in two factors: one alone may leave the range
-        for power in (half, -self.exponent - half):
-            if power:
-                np.multiply(block, float(np.ldexp(1.0, power)), out=block)
-
-    def _raw_blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
-        chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
-        step = self.operator.columns_at_once(BLOCK_ENTRIES)
-        for begin in range(0, len(chosen), step):
-            own = chosen[begin : begin + step]
-            yield own, self.operator.accurate_columns(own).T
 
     @computed_once
     def _searchable(self) -> tuple[Operator, int]:

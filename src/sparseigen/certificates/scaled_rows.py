@@ -195,13 +195,13 @@ def weights_from_product(product: Numbers, cardinality: int) -> Numbers:
 
 
 def improve_weights(weights: Numbers, rows: Numbers) -> Numbers:
-    """One step d <- d r(d); ones where no row is positive, because then the rows are no weights."""
+    """One step d <- d r(d); ones where no row is positive or one is not finite, because then the rows are no weights."""
     return _floor(weights * rows)
 
 
 def _floor(weights: Numbers) -> Numbers:
     largest = float(weights.max())
-    if not largest > 0.0:
+    if not 0.0 < largest < np.inf:
         return np.ones(len(weights))
     with np.errstate(over="ignore"):  # negative ones, which the floor replaces
         return np.maximum(weights / largest, FLOOR)

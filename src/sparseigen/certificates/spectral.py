@@ -27,10 +27,10 @@ def cholesky_defect(matrix: Numbers) -> float:
     The matrix is overwritten.
     """
     defect = 2.0 * gamma(len(matrix) + 2) * float(matrix.trace()) + TINY
-    return defect if _factorised(matrix) else np.inf
+    return defect if _factorise(matrix) else np.inf
 
 
-def _factorised(matrix: Numbers) -> bool:
+def _factorise(matrix: Numbers) -> bool:
     """Whether the Cholesky factorisation runs to its end; the lower triangle becomes the factor.
 
     Panel by panel, as LAPACK does it: one call for the whole of a large matrix could not be interrupted for seconds,

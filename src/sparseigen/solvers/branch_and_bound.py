@@ -33,7 +33,7 @@ MOST_ROWS_ABOVE = 512
 """With more rows above the cutoff than this, a whole-matrix probe from products is not tried."""
 
 
-def surviving(problem: BoundProblem, cutoff: float, passes: int) -> Indices:
+def find_survivors(problem: BoundProblem, cutoff: float, passes: int) -> Indices:
     """The variables that remain after probing from row blocks; used where the matrix is too large to be held.
 
     The same rule as at the nodes of the search, but only the rows above the cutoff are read again.
@@ -136,7 +136,7 @@ def _find(bracket: Bracket, problem: BoundProblem, options: SolverOptions) -> No
 
 def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, deadline: float, gap: float) -> None:
     cutoff = problem.achieved + 0.5 * gap * max(abs(problem.achieved), ZERO)
-    alive = surviving(problem, cutoff, PRESOLVE_PASSES)
+    alive = find_survivors(problem, cutoff, PRESOLVE_PASSES)
     bracket.survivors = len(alive)
     if len(alive) > LARGEST_MATERIALISED:
         bracket.searchable = False  # too large to search; the root's bracket stands

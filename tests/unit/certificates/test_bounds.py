@@ -8,7 +8,7 @@ import pytest
 import sparseigen as se
 from sparseigen.certificates import UPPER_BOUNDS, certify
 from sparseigen.certificates.dual_points import dual_value, support_points
-from sparseigen.certificates.elimination import Node, Tree, bounded, reduced_bound
+from sparseigen.certificates.elimination import Node, Tree, bound_node, reduced_bound
 from sparseigen.certificates.factor import find_factor
 from sparseigen.certificates.penalised_dual import ascend, neighbouring_forms
 from sparseigen.certificates.portfolio import BoundSpec, smallest_bound
@@ -116,17 +116,17 @@ def test_failed_factorisation_proves_nothing():
 
 @pytest.mark.parametrize("size", [1, 127, 128, 129, 300])
 def test_cholesky_by_panels_is_lapacks(size, rng):
-    from sparseigen.certificates.spectral import _factorised
+    from sparseigen.certificates.spectral import _factorise
 
     half = rng.standard_normal((size, size))
     matrix = half @ half.T + np.eye(size)
     found = matrix.copy()
-    assert _factorised(found)
+    assert _factorise(found)
     np.testing.assert_allclose(np.tril(found), np.linalg.cholesky(matrix), rtol=1e-9, atol=1e-9 * size)
     matrix[-1, -1] -= 1.01 / np.linalg.inv(matrix)[-1, -1]  # the last pivot is what tells
-    assert not _factorised(matrix.copy())
+    assert not _factorise(matrix.copy())
     matrix[0, 0] = np.nan
-    assert not _factorised(matrix)
+    assert not _factorise(matrix)
 
 
 def test_trace_bound_is_refused_where_it_does_not_hold():
@@ -218,7 +218,7 @@ def test_variables_that_remain_get_bounds_of_their_own():
     problem = BoundProblem(operator, 5, vector, achieved=achieved_value(operator, vector))
     tree = Tree(problem.dense, problem.diagonal, 5, problem.margin)
     root = Node(np.arange(30), 0, starting_weights(problem), np.inf, np.full(30, np.inf))
-    root = bounded(tree, root, problem.achieved * (1.0 + problem.target_gap), 12)
+    root = bound_node(tree, root, problem.achieved * (1.0 + problem.target_gap), 12)
     assert 5 < len(root.members) < 30
     assert problem.achieved < reduced_bound(problem) < 0.99 * root.bound
     assert found.certificate.relative_gap > 1e-3

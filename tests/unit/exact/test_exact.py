@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.certificates.elimination import Node, Tree, bounded
+from sparseigen.certificates.elimination import Node, Tree, bound_node
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.errors import OptionError, SolveInterrupted
 from sparseigen.operators.contract import SparseVector
-from sparseigen.solvers.branch_and_bound import surviving
-from sparseigen.solvers.search_tree import children
+from sparseigen.solvers.branch_and_bound import find_survivors
+from sparseigen.solvers.search_tree import make_children
 from tests.brute_force import brute_force, small_matrix
 
 
@@ -25,13 +25,13 @@ def test_every_support_of_a_node_is_below_its_bound(rng):
     matrix = small_matrix(rng, 9, "indefinite")
     tree = Tree(matrix, matrix.diagonal().copy(), 4, 0.0)
     members = np.array([2, 5, 0, 1, 3, 7, 8], dtype=np.int64)  # 2 and 5 are in, 4 and 6 are out
-    node = bounded(tree, Node(members, 2, np.ones(7), np.inf, np.full(7, np.inf)), -np.inf, 3)
+    node = bound_node(tree, Node(members, 2, np.ones(7), np.inf, np.full(7, np.inf)), -np.inf, 3)
     others = [0, 1, 3, 7, 8]
     best = max(
         np.linalg.eigvalsh(matrix[np.ix_([2, 5, a, b], [2, 5, a, b])])[-1] for a in others for b in others if a < b
     )
     assert node.bound >= best
-    taken, left = children(node, -np.inf)
+    taken, left = make_children(node, -np.inf)
     assert (taken.n_inside, len(taken.members)) == (3, 7)
     assert (left.n_inside, len(left.members)) == (2, 6)
     assert sorted(taken.members) == sorted(members)
@@ -40,7 +40,7 @@ def test_every_support_of_a_node_is_below_its_bound(rng):
 def test_a_forced_variable_leaves_one_child():
     """Only row 0 is above the cutoff: every better support holds variable 0."""
     node = Node(np.arange(4, dtype=np.int64), 0, np.ones(4), 3.0, np.array([3.0, 1.0, 1.0, 1.0]))
-    (taken,) = children(node, 2.0)
+    (taken,) = make_children(node, 2.0)
     assert taken.n_inside == 1
     assert taken.members[0] == 0
 
@@ -51,7 +51,7 @@ def test_probing_keeps_every_better_support(rng):
         best = brute_force(matrix, 3)
         tree = Tree(matrix, matrix.diagonal().copy(), 3, 0.0)
         members = np.arange(10, dtype=np.int64)
-        node = bounded(tree, Node(members, 0, np.ones(10), np.inf, np.full(10, np.inf)), 0.999 * best, 8)
+        node = bound_node(tree, Node(members, 0, np.ones(10), np.inf, np.full(10, np.inf)), 0.999 * best, 8)
         kept = node.members
         assert len(kept) >= 3
         assert brute_force(matrix[np.ix_(kept, kept)], 3) == pytest.approx(best)
@@ -64,7 +64,7 @@ def test_presolve_from_blocks_keeps_every_better_support(rng, monkeypatch):
     monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
     monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
     problem = BoundProblem(operator, 3, SparseVector(result.support, result.vector[result.support]))
-    alive = surviving(problem, problem.scaled(0.999 * result.value), 4)
+    alive = find_survivors(problem, problem.scaled(0.999 * result.value), 4)
     assert len(alive) < 40
     assert set(result.support) <= set(alive.tolist())
 

@@ -11,8 +11,8 @@ from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.errors import SolveInterrupted
 from sparseigen.operators.contract import SparseVector
-from sparseigen.solvers.branch_and_bound import surviving
-from sparseigen.solvers.search_tree import children
+from sparseigen.solvers.branch_and_bound import find_survivors
+from sparseigen.solvers.search_tree import make_children
 from tests.brute_force import brute_force, small_matrix
 
 
@@ -76,14 +76,14 @@ def test_presolve_removes_nothing_it_cannot_afford_to_look_at(operator, not_held
     best = se.solve_exact(operator, 3)
     problem = BoundProblem(operator, 3, SparseVector(best.support, best.vector[best.support]))
     cutoff = problem.scaled(0.999 * best.value)
-    assert len(surviving(problem, cutoff, 4)) < 20
+    assert len(find_survivors(problem, cutoff, 4)) < 20
     monkeypatch.setattr("sparseigen.solvers.branch_and_bound.MOST_ROWS_ABOVE", 0)
-    assert surviving(problem, cutoff, 4).tolist() == list(range(20))
+    assert find_survivors(problem, cutoff, 4).tolist() == list(range(20))
 
 
 def test_a_node_without_a_row_above_the_cutoff_branches_on_any_variable():
     node = Node(np.arange(4, dtype=np.int64), 1, np.array([1.0, 0.2, 0.9, 0.3]), 3.0, np.array([3.0, 1.0, 1.0, 1.0]))
-    taken, left = children(node, 2.0)
+    taken, left = make_children(node, 2.0)
     assert taken.members.tolist() == [0, 2, 1, 3]
     assert taken.n_inside == 2
     assert left.members.tolist() == [0, 1, 3]
