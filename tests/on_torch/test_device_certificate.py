@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sparseigen import cardinality_path, covariance, sparse_eigenvector, upper_bound
+from sparseigen.certificates.dual_points import dual_values, measure, remainders, search_penalty, support_points
 from sparseigen.certificates.paths import certify_streamed_path
 from sparseigen.certificates.penalised_dual import closed_form_bound
 from sparseigen.certificates.problem import BoundProblem
@@ -286,3 +287,27 @@ def test_row_sums_are_within_what_they_say(dtype: str, components: int) -> None:
     sums, _, shortfall = restricted.top_row_sums(np.arange(5), weights[chosen], 2)
     exact_sums, _, _ = Operator.top_row_sums(restricted, np.arange(5), weights[chosen], 2)
     assert (np.abs(sums - exact_sums) <= shortfall + 1e-14 * exact_sums).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_dual_points_of_tensors_are_those_of_arrays(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One text for both; also in blocks, and with a direction that is a variable."""
+    import torch
+
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((30, 5)) * rng.uniform(0.0, 1.0, (30, 1))
+    direction = rows[0] / np.linalg.norm(rows[0])
+    on_device = torch.tensor(rows), torch.tensor(direction)
+    for penalty in (1e-3, 0.1, 0.5):
+        points, tensors = support_points(rows, direction, penalty), support_points(*on_device, penalty)
+        np.testing.assert_allclose(tensors.numpy(), points, rtol=1e-9, atol=1e-12)
+        found = remainders(on_device[0], torch.tensor(points)).numpy()
+        np.testing.assert_allclose(found, remainders(rows, points), rtol=1e-9, atol=1e-12)
+    whole = search_penalty(rows, direction, 6, 6, 9)
+    monkeypatch.setattr("sparseigen.certificates.dual_points.BLOCK_ENTRIES", 5 * 7)
+    for factor, along in ((rows, direction), on_device):
+        form = search_penalty(factor, along, 6, 6, 9)
+        assert form.promise == pytest.approx(whole.promise, rel=1e-3)
+        parts = measure(factor, form)
+        assert parts.squares == pytest.approx(float(np.trace(parts.gram)), rel=1e-12)
+        assert dual_values(parts)[5] == pytest.approx(dual_values(measure(rows, whole))[5], rel=1e-3)

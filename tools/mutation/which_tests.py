@@ -10,7 +10,7 @@ from pathlib import Path
 
 import coverage
 
-TESTS = ("tests/unit/solvers", "tests/unit/certificates", "tests/unit/exact",
+TESTS = ("tests/unit/solvers", "tests/unit/certificates", "tests/unit/solve",
          "tests/unit/operators/test_operators.py", "tests/unit/operators/test_precision.py",
          "tests/unit/test_bad_input.py", "tests/unit/test_results.py", "tests/unit/test_hostile_numbers.py",
          "tests/unit/estimators/test_path.py", "tests/property/test_certificates.py",

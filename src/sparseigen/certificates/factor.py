@@ -81,8 +81,8 @@ class Factor:
 def find_factor(problem: BoundProblem) -> Factor | None:
     """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable."""
     rank = problem.operator.factor_rank
-    fetched = not problem.operator.transfers_cost or problem.size <= LARGEST_MATERIALISED
-    if 0 < rank <= problem.size and fetched:
+    fetched = not problem.operator.transfers_cost or rank <= problem.size <= LARGEST_MATERIALISED
+    if rank > 0 and fetched:
         # The factor, the dual points made from it, and what computing them takes: eight times the data in float64.
         check_room(64 * rank * problem.size, f"a certificate from {rank} samples", "use certify=False")
         rows = to_host(FactorRows(problem)[:])

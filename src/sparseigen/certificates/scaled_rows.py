@@ -195,7 +195,7 @@ def weights_from_product(product: Numbers, cardinality: int) -> Numbers:
 
 
 def improve_weights(weights: Numbers, rows: Numbers) -> Numbers:
-    """One step d <- d r(d); ones where no row is positive or one is not finite, because then the rows are no weights."""
+    """One step d <- d r(d); ones where no row is positive or one is infinite, because then the rows are no weights."""
     return _floor(weights * rows)
 
 
