@@ -69,6 +69,23 @@ class ShiftedOperator(Operator):
         product: Matrix = self.sign * self.base.block_apply(block) + self.shift * block
         return product.astype(self.dtype, copy=False)
 
+    def top_row_sums(
+        self, rows: Indices, weights: Weights, count: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The base's, whose magnitudes off the diagonal are the same; from the columns where a factor scales them."""
+        if abs(self.sign) != 1.0:
+            return super().top_row_sums(rows, weights, count)
+        return self.base.top_row_sums(rows, weights, count)
+
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
+        """The base's, plus the shift times x'x, a sum of k terms; from the columns where a factor scales them."""
+        if abs(self.sign) != 1.0:
+            return super().quadratic_form(indices, weights)
+        form, error = self.base.quadratic_form(indices, weights)
+        added = self.shift * float(np.dot(weights, weights))
+        rounding = 2.0**-52 * ((len(indices) + 4) * abs(added) + abs(form))
+        return self.sign * form + added, error * (1.0 + 2.0**-50) + rounding
+
     def shifted(self, shift: float) -> Operator:
         """Another shift on top, in the same wrapper."""
         return ShiftedOperator(self.base, sign=self.sign, shift=self.shift + shift)
