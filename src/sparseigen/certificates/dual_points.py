@@ -115,8 +115,10 @@ def blocks(rows: Array) -> Iterator[tuple[slice, Array]]:
 def measure(rows: Array, points: Array | ClosedForm) -> DualParts:
     """What a bound needs of dual points: given one row per variable, or in closed form."""
     with np.errstate(over="ignore", invalid="ignore"):
-        known = isinstance(points, ClosedForm)
-        gram, squares = (points.gram, points.squares) if known else _gram(made for _, made in _pairs(rows, points))
+        if isinstance(points, ClosedForm):
+            gram, squares = points.gram, points.squares
+        else:
+            gram, squares = add_up_gram(made for _, made in _pairs(rows, points))
         gram = to_host(0.5 * (gram + gram.T))
         if not squares < LARGEST_POINT**2:
             return DualParts(gram, np.inf, np.full(rows.shape[0], np.inf))
@@ -133,7 +135,7 @@ def _pairs(rows: Array, points: Array | ClosedForm) -> Iterator[tuple[Array, Arr
             yield block, points[part]
 
 
-def _gram(pieces: Iterator[Array]) -> tuple[Array, float]:
+def add_up_gram(pieces: Iterator[Array]) -> tuple[Array, float]:
     """The Gram matrix of points that come a block at a time, and the sum of their squares."""
     gram, squares = None, 0.0
     for piece in pieces:
@@ -211,7 +213,7 @@ def search_penalty(
 
 def _form_at(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:
     with np.errstate(over="ignore", invalid="ignore"):
-        gram, squares = _gram(support_points(block, direction, penalty) for _, block in blocks(rows))
+        gram, squares = add_up_gram(support_points(block, direction, penalty) for _, block in blocks(rows))
     if not squares < LARGEST_POINT**2:
         return ClosedForm(direction, penalty, gram, squares, np.inf)
     return ClosedForm(direction, penalty, gram, squares, _largest_eigenvalue(gram, direction) + cardinality * penalty)

@@ -72,21 +72,29 @@ class FactorRows:
 
 @dataclass(frozen=True)
 class Factor:
-    """The scaled matrix is FF' up to a matrix whose k x k blocks have eigenvalues below ``rest``; F has ``rows``."""
+    """The scaled matrix is FF' up to a matrix whose k x k blocks have eigenvalues below ``rest``.
 
-    rows: Numbers
+    ``rows`` are the rows of F: an array, or `FactorRows`.
+    """
+
+    rows: Array
     rest: float
 
 
-def find_factor(problem: BoundProblem) -> Factor | None:
-    """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable."""
+def find_factor(problem: BoundProblem, *, in_blocks: bool = False) -> Factor | None:
+    """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable.
+
+    ``in_blocks``: the rows of data are not held, but made when they are asked for.
+    """
     rank = problem.operator.factor_rank
     fetched = not problem.operator.transfers_cost or rank <= problem.size <= LARGEST_MATERIALISED
     if rank > 0 and fetched:
+        rest = float(left_out_of_data(problem)[problem.cardinality - 1])
+        if in_blocks and not problem.operator.transfers_cost:
+            return Factor(FactorRows(problem), rest)
         # The factor, the dual points made from it, and what computing them takes: eight times the data in float64.
         check_room(64 * rank * problem.size, f"a certificate from {rank} samples", "use certify=False")
-        rows = to_host(FactorRows(problem)[:])
-        return Factor(np.ascontiguousarray(rows), left_out_of_data(problem)[problem.cardinality - 1])
+        return Factor(np.ascontiguousarray(to_host(FactorRows(problem)[:])), rest)
     if problem.dense is None or problem.operator.positive_semidefinite is False:
         return None
     return _pivoted_cholesky(problem.dense, problem.cardinality, problem.margin)

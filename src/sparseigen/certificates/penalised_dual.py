@@ -15,6 +15,8 @@ import numpy as np
 from sparseigen.certificates.dual_points import (
     LARGEST_POINT,
     ClosedForm,
+    add_up_gram,
+    blocks,
     dual_value,
     dual_values,
     measure,
@@ -34,7 +36,6 @@ from sparseigen.certificates.factor import (
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, ZERO
 from sparseigen.operators.contract import SparseVector
-from sparseigen.operators.matrix import summed
 
 MOST_WORK = 2.5e9
 """Operations `default` may spend on the ascent, whatever k is."""
@@ -50,36 +51,36 @@ FEW_STEPS, PATIENCE = 12, 2
 HOPELESS = 1.5
 """A closed form this many times above the best bound is not searched for a better penalty."""
 LARGEST_STEP = 1.0e8
-"""Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this."""
+"""Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this, and the factor is
+not held either."""
 EXACT, NEARLY_EXACT = 1e-8, 2e-4
 """Relative gaps: below the second, neighbouring cardinalities are tried in closed form until the first is reached."""
 
 
-def neighbouring_forms(rows: Numbers, direction: Numbers, cardinality: int, promised: float) -> Iterator[ClosedForm]:
+def neighbouring_forms(rows: Array, direction: Numbers, cardinality: int, promised: float) -> Iterator[ClosedForm]:
     """Closed forms from neighbouring cardinalities.
 
     A penalty has optimal supports of its own cardinality, and its bound holds for every k. Where the optimal values
     are not concave in k, the best bound for k comes from a neighbouring cardinality.
     """
-    shares = np.sort((rows @ direction) ** 2)[::-1]
+    shares = np.sort(shares_along(rows, direction))[::-1]
     seen = {cardinality}
     for offset in (-3, -1, 1, 3):
-        count = min(max(cardinality + offset, 1), len(rows) - 1)
+        count = min(max(cardinality + offset, 1), len(shares) - 1)
         reached = _penalised_fixed_point(rows, direction, _middle(shares, count))
-        inside = int(((rows @ reached) ** 2 > _middle(shares, count)).sum())
-        if inside in seen or not 0 < inside < len(rows):
+        inside = int((shares_along(rows, reached) > _middle(shares, count)).sum())
+        if inside in seen or not 0 < inside < len(shares):
             continue
         seen.add(inside)
         yield search_penalty(rows, reached, inside, cardinality, TRIALS, hopeless_above=HOPELESS * promised)
 
 
-def _penalised_fixed_point(rows: Numbers, direction: Numbers, penalty: float) -> Numbers:
+def _penalised_fixed_point(rows: Array, direction: Numbers, penalty: float) -> Numbers:
     """Power steps on the variables whose share exceeds the penalty, until the set repeats."""
-    previous = np.zeros(len(rows), dtype=bool)
+    previous = np.empty(0, dtype=np.int64)
     for _ in range(50):
-        along = rows @ direction
-        inside = along**2 > penalty
-        if not inside.any() or np.array_equal(inside, previous):
+        inside = np.flatnonzero(shares_along(rows, direction) > penalty)
+        if inside.size == 0 or np.array_equal(inside, previous):
             break
         previous = inside
         _, _, right = np.linalg.svd(rows[inside], full_matrices=False)
@@ -163,16 +164,19 @@ def _dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots: Numb
 
 def penalised_bound(problem: BoundProblem) -> float:
     """The best bound over the closed form and as many steps of the ascent as `default` affords."""
-    factor = find_factor(problem)
+    in_blocks = problem.dense is None and _step_cost(problem.size, problem.operator.factor_rank) > LARGEST_STEP
+    factor = find_factor(problem, in_blocks=in_blocks)
     if factor is None:
         return np.inf
-    size, rank = factor.rows.shape
-    per_step = 6.0 * size * rank**2 + 40.0 * rank**3 + 300.0 * size * rank
     # The number of steps follows the cost of finding the answer, which grows with k.
-    steps = int(min(3 + problem.cardinality // 14, 60, MOST_WORK / per_step))
-    if problem.dense is None and per_step > LARGEST_STEP:
-        steps = -1
+    affordable = MOST_WORK / _step_cost(*factor.rows.shape)
+    steps = -1 if in_blocks else int(min(3 + problem.cardinality // 14, 60, affordable))
     return _best_dual(problem, factor, steps, patience=PATIENCE)
+
+
+def _step_cost(size: int, rank: int) -> float:
+    """Operations of one step of the ascent."""
+    return 6.0 * size * rank**2 + 40.0 * rank**3 + 300.0 * size * rank
 
 
 def converged_penalised_bound(problem: BoundProblem) -> float:
@@ -197,7 +201,7 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
     cardinality, rows = problem.cardinality, factor.rows
     direction = find_direction(rows, problem.vector)
     if direction is None:
-        direction = np.linalg.eigh(summed(rows, rows))[1][:, -1]
+        direction = np.linalg.eigh(add_up_gram(block for _, block in blocks(rows))[0])[1][:, -1]
     penalty = max(_middle(np.sort(shares_along(rows, direction))[::-1], cardinality), 1e-9)
     hopeless = HOPELESS * problem.best
     form = search_penalty(rows, direction, cardinality, cardinality, TRIALS, hopeless_above=hopeless)

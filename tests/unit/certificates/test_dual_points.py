@@ -12,13 +12,7 @@ from sparseigen.certificates.factor import find_factor
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.operators import as_operator
 from tests.brute_force import brute_force
-from tests.unit.certificates.exact_arithmetic import (
-    SEEDS,
-    bounds_eigenvalues,
-    exact,
-    gram,
-    random_gram,
-)
+from tests.unit.certificates.exact_arithmetic import SEEDS, bounds_eigenvalues, exact, gram, random_gram
 
 
 def test_any_dual_points_give_a_valid_bound(rng):

@@ -19,14 +19,7 @@ from sparseigen.certificates.factor import (
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.errors import UnsupportedOperatorError
 from sparseigen.operators import as_operator
-from tests.unit.certificates.exact_arithmetic import (
-    SEEDS,
-    blocks,
-    bounds_eigenvalues,
-    exact,
-    gram,
-    symmetric,
-)
+from tests.unit.certificates.exact_arithmetic import SEEDS, blocks, bounds_eigenvalues, exact, gram, symmetric
 
 
 @pytest.mark.parametrize(("seed", "size"), [*((seed, 5) for seed in SEEDS), (0, 49), (1, 49)])

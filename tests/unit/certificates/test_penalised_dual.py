@@ -5,16 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import sparseigen as se
 from sparseigen.certificates.dual_points import dual_value
-from sparseigen.certificates.factor import find_factor
+from sparseigen.certificates.factor import FactorRows, find_factor
 from sparseigen.certificates.paths import certify_streamed_path
-from sparseigen.certificates.penalised_dual import ascend, closed_form_bound, closed_form_values, neighbouring_forms
+from sparseigen.certificates.penalised_dual import (
+    ascend,
+    closed_form_bound,
+    closed_form_values,
+    find_direction,
+    find_points,
+    neighbouring_forms,
+    penalised_bound,
+)
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.operators import as_operator
+from sparseigen.operators.contract import SparseVector
 from tests.brute_force import brute_force
-from tests.unit.certificates.exact_arithmetic import (
-    random_gram,
-)
+from tests.unit.certificates.exact_arithmetic import random_gram
 from tests.unit.certificates.streamed import Streamed, answer
 
 
@@ -81,3 +89,23 @@ def test_entry_errors_count_twice_in_a_streamed_bound(streamed):
     (exact,) = certify_streamed_path(streamed, [6], [vector])
     assert certificate.method == exact.method == "closed-form dual"
     assert certificate.upper_bound == pytest.approx(exact.upper_bound + 0.12, rel=1e-12)
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_closed_form_from_rows_made_on_demand_is_that_of_rows_held(found, rng, monkeypatch):
+    """With and without an answer to start from; neighbouring cardinalities too."""
+    operator = se.covariance(rng.standard_normal((4, 30)) + 2.0 * rng.standard_normal((4, 1)))
+    result = se.sparse_eigenvector(operator, 5, certify=False)
+    vector = SparseVector(result.support, result.vector[result.support]) if found else None
+    problem = BoundProblem(operator, 5, vector)
+    problem.dense = None
+    held = dual_value(find_factor(problem), find_points(problem, find_factor(problem), -1), 5)
+    monkeypatch.setattr("sparseigen.certificates.penalised_dual.LARGEST_STEP", 0.0)
+    monkeypatch.setattr("sparseigen.certificates.dual_points.BLOCK_ENTRIES", 4 * 7)
+    assert penalised_bound(problem) == pytest.approx(held, rel=1e-12)
+    factor = find_factor(problem, in_blocks=True)
+    assert isinstance(factor.rows, FactorRows)
+    direction = find_direction(factor.rows, vector) if found else np.eye(4)[0]
+    in_blocks = list(neighbouring_forms(factor.rows, direction, 5, np.inf))
+    whole = list(neighbouring_forms(factor.rows[:], direction, 5, np.inf))
+    np.testing.assert_allclose([form.promise for form in in_blocks], [form.promise for form in whole], rtol=1e-12)

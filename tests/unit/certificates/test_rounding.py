@@ -11,14 +11,7 @@ from sparseigen.certificates import rounding
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
-from tests.unit.certificates.exact_arithmetic import (
-    SEEDS,
-    U,
-    exact,
-    gram,
-    random_gram,
-    symmetric,
-)
+from tests.unit.certificates.exact_arithmetic import SEEDS, U, exact, gram, random_gram, symmetric
 from tests.unit.certificates.streamed import WithForms
 
 

@@ -13,13 +13,7 @@ from sparseigen.certificates.scaled_rows import scaled_row_values, trace_bound
 from sparseigen.certificates.spectral import largest_eigenvalue_bound, psd_shift
 from sparseigen.operators import as_operator
 from tests.brute_force import brute_force
-from tests.unit.certificates.exact_arithmetic import (
-    SEEDS,
-    exact,
-    gram,
-    random_gram,
-    symmetric,
-)
+from tests.unit.certificates.exact_arithmetic import SEEDS, exact, gram, random_gram, symmetric
 
 
 def test_any_weights_give_a_valid_row_bound(rng):

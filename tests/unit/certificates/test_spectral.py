@@ -8,13 +8,7 @@ import pytest
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.spectral import cholesky_defect, largest_eigenvalue_bound, psd_shift
 from sparseigen.operators import as_operator
-from tests.unit.certificates.exact_arithmetic import (
-    SEEDS,
-    bounds_eigenvalues,
-    exact,
-    gram,
-    symmetric,
-)
+from tests.unit.certificates.exact_arithmetic import SEEDS, bounds_eigenvalues, exact, gram, symmetric
 
 
 @pytest.mark.parametrize("size", [1, 2, 50, 200])

@@ -9,12 +9,7 @@ from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.splitting import split_value, splits, splitting_bound
 from sparseigen.operators import as_operator
 from tests.brute_force import brute_force
-from tests.unit.certificates.exact_arithmetic import (
-    SEEDS,
-    bounds_eigenvalues,
-    exact,
-    symmetric,
-)
+from tests.unit.certificates.exact_arithmetic import SEEDS, bounds_eigenvalues, exact, symmetric
 
 
 def test_any_split_gives_a_valid_bound(rng):

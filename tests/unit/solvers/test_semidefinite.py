@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from sparseigen.solvers.semidefinite import _dual_bound
-from tests.unit.certificates.exact_arithmetic import (
-    SEEDS,
-    bounds_eigenvalues,
-    exact,
-    symmetric,
-)
+from tests.unit.certificates.exact_arithmetic import SEEDS, bounds_eigenvalues, exact, symmetric
 
 
 @pytest.mark.parametrize("seed", SEEDS)
