@@ -203,5 +203,4 @@ def _floor(weights: Numbers) -> Numbers:
     largest = float(weights.max())
     if not 0.0 < largest < np.inf:
         return np.ones(len(weights))
-    with np.errstate(over="ignore"):  # negative ones, which the floor replaces
-        return np.maximum(weights / largest, FLOOR)
+    return np.maximum(np.maximum(weights, 0.0) / largest, FLOOR)
