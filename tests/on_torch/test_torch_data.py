@@ -190,7 +190,7 @@ def test_out_of_device_memory_later_says_so_too(stage: str, data: np.ndarray, mo
         monkeypatch.setattr(torch, "as_tensor", full)
     calls = {
         "solve": lambda: sparse_eigenvector(operator, 3, certify=False),
-        "bound": lambda: operator.scaled_gershgorin(3, np.ones(10), 2),
+        "bound": lambda: operator.top_row_sums(np.arange(10), np.ones(10), 2),
         "deflation": lambda: operator.deflated(np.ones(10)),
     }
     with pytest.raises(errors.DeviceMemoryError, match=r"need about \d+\.\d\d GiB on cpu, which has .* free"):

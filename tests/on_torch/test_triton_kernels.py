@@ -103,9 +103,11 @@ def test_selection(dtype: str, tied: bool, nonnegative: bool) -> None:
         np.testing.assert_array_equal(kept, shown * expected)
         np.testing.assert_allclose(norms.sum(dim=1), (kept.double() ** 2).sum(dim=1), rtol=1e-12)
     magnitudes = values.abs()
-    sums = torch_kernels.Selection(values, len(counts), size).top_sums(magnitudes, wanted)
+    sums, least = torch_kernels.Selection(values, len(counts), size).top_sums(magnitudes, wanted)
     for row, count in enumerate(counts):
-        assert float(sums[row]) == pytest.approx(float(torch_kernels.top_sums(magnitudes, count)[row]), rel=1e-12)
+        expected_sums, expected_least = torch_kernels.top_sums(magnitudes, count)
+        assert float(sums[row]) == pytest.approx(float(expected_sums[row]), rel=1e-12)
+        assert float(least[row]) == float(expected_least[row])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -178,8 +180,9 @@ def test_bound_and_energies(monkeypatch: pytest.MonkeyPatch) -> None:
     with_triton, without = pair("float32", 1)
     assert isinstance(with_triton, TorchData)
     columns = np.array([3, 0, 59])
-    ours = with_triton.scaled_gershgorin(7, np.ones(60), 1), *_energies(with_triton, columns, 7)
+    everything = np.arange(60)
+    ours = *with_triton.top_row_sums(everything, np.ones(60), 6), *_energies(with_triton, columns, 7)
     monkeypatch.setattr(torch_kernels, "usable", lambda tensor: False)
-    reference = without.scaled_gershgorin(7, np.ones(60), 1), *_energies(without, columns, 7)
+    reference = *without.top_row_sums(everything, np.ones(60), 6), *_energies(without, columns, 7)
     for a, b in zip(ours, reference, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)

@@ -1,6 +1,4 @@
-"""Variables that no optimal support has, proven and removed.
-
-Bounds on fewer variables: what probing removes cannot be part of a better answer.
+"""Variables that no optimal support has, proven and removed: one node of a search, and the bounds on what remains.
 
 Supports that hold a removed variable stay below the cutoff, so the optimum is at most the larger of the cutoff and the
 bound for the variables that remain. On real data a few dozen remain, and the dense duals become cheap and sharp.
@@ -16,8 +14,8 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.certificates.penalised_dual import converged_penalised_bound
 from sparseigen.certificates.problem import BoundProblem
-from sparseigen.certificates.rounding import TINY, UNIT, ZERO, gamma
-from sparseigen.certificates.scaled_rows import FLOOR, starting_weights
+from sparseigen.certificates.rounding import UNIT, ZERO
+from sparseigen.certificates.scaled_rows import find_removable, improve_weights, row_values, starting_weights
 from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.certificates.splitting import splitting_bound
 from sparseigen.operators.contract import Indices, SparseVector
@@ -58,7 +56,7 @@ class Node:
         return len(self.members) - self.n_inside
 
 
-def bounded(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
+def bound_node(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
     """The node after some passes of the scaled bound, with the variables that cannot beat the cutoff fixed out.
 
     Stops as soon as the bound falls to the cutoff. The bound is that of the variables that remain: once one was fixed
@@ -69,17 +67,13 @@ def bounded(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
         picks = tree.cardinality - node.n_inside
         sums, least = kernels.node_row_sums(tree.matrix, node.members, node.n_inside, picks, node.weights)
         diagonal = tree.diagonal[node.members]
-        rest = sums / node.weights
-        rows = diagonal + rest + 2.0 * gamma(tree.cardinality + 8) * (np.abs(diagonal) + rest) + TINY + tree.margin
+        rows = row_values(diagonal, sums, node.weights, tree.cardinality, margin=tree.margin)
         best = min(best, float(rows.max()))
         node = replace(node, rows=rows, bound=best)
         if best <= cutoff:
             break
         keep = ~_removable(tree, node, least, cutoff)
-        weights = node.weights
-        if best > 0.0:  # otherwise the rows are no weights; any positive ones will do
-            weights = weights * np.maximum(rows, FLOOR * best)
-            weights = np.maximum(weights / weights.max(), FLOOR)
+        weights = improve_weights(node.weights, rows)
         node = replace(node, members=node.members[keep], weights=weights[keep], rows=rows[keep])
         if node.n_free < tree.cardinality - node.n_inside:  # no support is left that could beat the cutoff
             return replace(node, bound=cutoff)
@@ -87,21 +81,15 @@ def bounded(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
 
 
 def _removable(tree: Tree, node: Node, least: Numbers, cutoff: float) -> NDArray[np.bool_]:
-    """Free variables that no support above the cutoff can hold.
-
-    Forcing j in makes row i use j in place of its smallest free entry. If j's own row is below the cutoff and every
-    row above it falls below with j in, the largest row of any support with j is below the cutoff.
-    """
+    """Free variables that no support above the cutoff can hold."""
     rows, inside = node.rows, node.n_inside
     removable = np.zeros(len(rows), dtype=bool)
     above = np.flatnonzero(rows > cutoff)
     if len(above) == 0 or len(above) * len(rows) > LONGEST_TABLE:
         return removable
     candidates = inside + np.flatnonzero(rows[inside:] <= cutoff)
-    entries = np.abs(tree.matrix[np.ix_(node.members[above], node.members[candidates])]) * node.weights[candidates]
-    loss = (least[above, None] - np.minimum(entries, least[above, None])) / node.weights[above, None]
-    forced = rows[above, None] - loss + 16.0 * UNIT * np.abs(rows[above, None])
-    removable[candidates] = (forced <= cutoff).all(axis=0)
+    products = np.abs(tree.matrix[np.ix_(node.members[above], node.members[candidates])]) * node.weights[candidates]
+    removable[candidates] = find_removable(rows[above], least[above], node.weights[above], products, cutoff)
     return removable
 
 
@@ -118,12 +106,12 @@ def reduced_bound(problem: BoundProblem) -> float:
     everything = np.arange(problem.size, dtype=np.int64)
     root = Node(everything, 0, starting_weights(problem), np.inf, np.full(problem.size, np.inf))
     tree = Tree(problem.dense, problem.diagonal, problem.cardinality, problem.margin)
-    root = bounded(tree, root, cutoff, PASSES)
+    root = bound_node(tree, root, cutoff, PASSES)
     if len(root.members) == problem.size:
         return root.bound
     if root.bound <= cutoff:
         return cutoff
-    rest = _restricted(problem, root.members)
+    rest = _restrict(problem, root.members)
     rest.best = rest.scaled(problem.unscaled(min(problem.best, root.bound)))
     for bound in BOUNDS:
         rest.best = min(rest.best, bound(rest))
@@ -133,7 +121,7 @@ def reduced_bound(problem: BoundProblem) -> float:
     return max(cutoff, min(root.bound, remaining + 4.0 * UNIT * abs(remaining)))
 
 
-def _restricted(problem: BoundProblem, members: Indices) -> BoundProblem:
+def _restrict(problem: BoundProblem, members: Indices) -> BoundProblem:
     """The same question about the members alone."""
     vector = problem.vector
     if vector is not None:

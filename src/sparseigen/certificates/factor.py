@@ -1,14 +1,24 @@
-"""A = FF' with few columns, and a proven bound on what the factorisation leaves out."""
+"""A = FF' with few columns: in memory, or made where the data live, and a proven bound on what F leaves out.
+
+Rows of F are NumPy arrays or torch tensors. `namespace` and its neighbours are what lets one text work on both.
+"""
 
 from __future__ import annotations
 
+import importlib
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
 from sparseigen.checks.memory import check_room
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices
+
+Array = Any
+"""A NumPy array or a torch tensor."""
 
 LARGEST_WORK = 1.5e9
 """Multiplications the factorisation and its check may cost."""
@@ -18,30 +28,85 @@ RANK_TOLERANCE = 1e-13
 """Pivots below this share of the largest diagonal entry count as zero; what they carry goes into ``rest``."""
 
 
+def namespace(array: Array) -> Any:
+    """The module whose functions work on this array: numpy or torch."""
+    return np if isinstance(array, np.ndarray) else importlib.import_module("torch")
+
+
+def to_host(array: Array) -> Numbers:
+    """The same numbers as a NumPy array."""
+    moved: Numbers = array if isinstance(array, np.ndarray) else array.cpu().numpy()
+    return moved
+
+
+def working_memory(array: Array) -> AbstractContextManager[None]:
+    """Where the array lives on a device, running out of its memory raises an error that says what to do."""
+    if isinstance(array, np.ndarray):
+        return nullcontext()
+    from sparseigen.operators.torch_data import device_memory
+
+    return device_memory("dual points", 1 << 30, array.device)
+
+
+def row_dots(left: Array, right: Array) -> Array:
+    """The inner products of rows with rows; on a device not by einsum, which makes one tiny product per row."""
+    return np.einsum("ij,ij->i", left, right) if isinstance(left, np.ndarray) else (left * right).sum(axis=1)
+
+
+def place_like(values: Numbers, array: Array) -> Array:
+    """The values in the type of the array, where it lives."""
+    return values if isinstance(array, np.ndarray) else array.new_tensor(values)
+
+
+class FactorRows:
+    """The rows of the operator's factor, scaled like the entries, made when they are asked for, where the data live."""
+
+    def __init__(self, problem: BoundProblem) -> None:
+        self.operator, self.shape = problem.operator, (problem.size, problem.operator.factor_rank)
+        half, odd = divmod(problem.exponent, 2)
+        self.scale = float(np.ldexp(2.0**-0.5 if odd else 1.0, -half))
+
+    def __getitem__(self, rows: Indices | slice) -> Any:
+        return self.operator.factor_rows(rows) * self.scale
+
+
 @dataclass(frozen=True)
 class Factor:
-    """The scaled matrix is ``rows @ rows.T`` up to a matrix whose k x k blocks have eigenvalues below ``rest``."""
+    """The scaled matrix is FF' up to a matrix whose k x k blocks have eigenvalues below ``rest``.
 
-    rows: Numbers
+    ``rows`` are the rows of F: an array, or `FactorRows`.
+    """
+
+    rows: Array
     rest: float
 
 
-def factorise(problem: BoundProblem) -> Factor | None:
-    """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable."""
-    samples = getattr(problem.operator, "n_samples", None)
-    if samples is not None and samples <= problem.size:
+def find_factor(problem: BoundProblem, *, in_blocks: bool = False) -> Factor | None:
+    """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable.
+
+    ``in_blocks``: the rows of data are not held, but made when they are asked for.
+    """
+    rank = problem.operator.factor_rank
+    fetched = not problem.operator.costs.transfers or rank <= problem.size <= LARGEST_MATERIALISED
+    if rank > 0 and fetched:
+        rest = float(left_out_of_data(problem)[problem.cardinality - 1])
+        if in_blocks and not problem.operator.costs.transfers:
+            return Factor(FactorRows(problem), rest)
         # The factor, the dual points made from it, and what computing them takes: eight times the data in float64.
-        check_room(64 * samples * problem.size, f"a certificate from {samples} samples", "use certify=False")
-    rows = problem.operator.factor()
-    if rows is not None:
-        half, odd = divmod(problem.exponent, 2)
-        scaled = np.ldexp(rows, -half) * (2.0**-0.5 if odd else 1.0)
-        # Scaling rounds each entry twice more: at most 8 roundings of the diagonal, on top of the entries' own.
-        own = 8.0 * UNIT * sum_of_largest(np.abs(problem.diagonal), problem.cardinality)
-        return Factor(np.ascontiguousarray(scaled), 2.0 * problem.margin + 2.0 * own + TINY)
+        check_room(64 * rank * problem.size, f"a certificate from {rank} samples", "use certify=False")
+        return Factor(np.ascontiguousarray(to_host(FactorRows(problem)[:])), rest)
     if problem.dense is None or problem.operator.positive_semidefinite is False:
         return None
     return _pivoted_cholesky(problem.dense, problem.cardinality, problem.margin)
+
+
+def left_out_of_data(problem: BoundProblem) -> Numbers:
+    """For every cardinality what the operator's own factor leaves out: twice the entries' errors, and the scaling.
+
+    Scaling rounds each number at most twice more: at most 8 roundings of the diagonal.
+    """
+    scaling = 8.0 * UNIT * np.cumsum(np.sort(np.abs(problem.diagonal))[::-1])
+    return 2.0 * problem.margins + 2.0 * scaling + TINY
 
 
 def _pivoted_cholesky(matrix: Numbers, cardinality: int, margin: float) -> Factor | None:

@@ -1,29 +1,24 @@
 """Certificates for a whole path of cardinalities at the price of a few.
 
-Certificates for a whole path of cardinalities at the price of a few.
-
 What a bound is built from does not depend on k: dual points z_i, weights d, the largest eigenvalue, the diagonal. Only
-how many terms are summed does. So the expensive part is done at a few cardinalities, and each of its results is then
-evaluated for every k by one sort and one running sum.
-
-Certificates for a whole path of data that do not come to this memory.
-
-As in `along_path`, what is expensive is done at a few cardinalities: dual points at up to DUAL_ANCHORS of them, each of
-which proves a bound for every k; row bounds at ROW_ANCHORS, each of which bounds every smaller k too.
+how many terms are summed does. So the expensive part is done at a few cardinalities, the anchors, and each of its
+results is then evaluated for every k by one sort and one running sum. Where the data do not come to this memory, dual
+points in closed form are made at some anchors, and row bounds at fewer, each of which bounds every smaller k too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from sparseigen.certificates.factor import Factor, factorise
-from sparseigen.certificates.penalised_dual import best_points, dual_values, streamed_dual_values
+from sparseigen.certificates.dual_points import dual_values, measure
+from sparseigen.certificates.factor import find_factor
+from sparseigen.certificates.penalised_dual import closed_form_values, find_points
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma, raised_sum
-from sparseigen.certificates.scaled_rows import scaled_row_bound, settled_weights
+from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma
+from sparseigen.certificates.scaled_rows import row_values, scaled_row_bound, settle_weights
 from sparseigen.certificates.spectral import largest_eigenvalue_bound, psd_shift
 from sparseigen.operators.contract import Indices, Operator, SparseVector
 from sparseigen.results import Certificate
@@ -32,6 +27,10 @@ ANCHORS = 12
 """Cardinalities, spread geometrically, at which weights and dual points are computed."""
 ASCENT_STEPS = 10
 """Steps of the dual ascent at each."""
+DUAL_ANCHORS, ROW_ANCHORS = 8, 3
+"""Anchors of closed forms and of row bounds where the data do not come to this memory."""
+DUAL_TRIALS = 3
+"""Penalties tried at each: a neighbour's points prove nearly as much, so a long search does not pay."""
 LARGEST_SIZE = 2048
 """Above this, sorting every row costs more than it saves: points are certified one by one."""
 FEWEST_POINTS = 16
@@ -45,19 +44,33 @@ class PathBounds:
     values: Numbers
     names: list[str]
 
-    def lowered(self, values: Numbers, name: str) -> PathBounds:
+    def lower(self, values: Numbers, name: str) -> PathBounds:
         """With another bound taken into account."""
         better = values < self.values
         names = [name if new else old for new, old in zip(better, self.names, strict=True)]
         return PathBounds(np.where(better, values, self.values), names)
 
-    def monotone(self) -> PathBounds:
+    def make_monotone(self) -> PathBounds:
         """Whatever bounds k + 1 bounds k."""
         values, names = self.values.copy(), list(self.names)
         for place in range(len(values) - 2, -1, -1):
             if values[place + 1] < values[place]:
                 values[place], names[place] = values[place + 1], names[place + 1]
         return PathBounds(values, names)
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """A cardinality at which something expensive is computed, with the answer found there and what it reaches."""
+
+    cardinality: int
+    vector: SparseVector
+    achieved: float
+
+    def problem(self, whole: BoundProblem, bounds: PathBounds) -> BoundProblem:
+        """The question at this cardinality, with the best bound so far."""
+        best = float(bounds.values[self.cardinality - 1])
+        return whole.at(self.cardinality, self.vector, self.achieved, best)
 
 
 def shares_certificates(operator: Operator, count: int) -> bool:
@@ -69,52 +82,77 @@ def certify_path(
     operator: Operator, cardinalities: Sequence[int], vectors: Sequence[SparseVector]
 ) -> list[Certificate]:
     """A certificate for every point: what its vector reaches, and the smallest of the shared bounds."""
+    return _certify(operator, cardinalities, vectors, _lower_in_memory)
+
+
+def certify_streamed_path(
+    operator: Operator, cardinalities: Sequence[int], vectors: Sequence[SparseVector]
+) -> list[Certificate]:
+    """The same for data that do not come to this memory."""
+    return _certify(operator, cardinalities, vectors, _lower_where_data_live)
+
+
+def _certify(
+    operator: Operator,
+    cardinalities: Sequence[int],
+    vectors: Sequence[SparseVector],
+    lower: Callable[[BoundProblem, PathBounds, list[Anchor]], PathBounds],
+) -> list[Certificate]:
     problem = BoundProblem(operator, operator.size)  # what is left out is then covered for every cardinality
-    achieved = [achieved_value(operator, vector) for vector in vectors]
-    bounds = PathBounds(np.full(problem.size, np.inf), ["none"] * problem.size)
-    margins = entry_margins(problem)
-    bounds = bounds.lowered(trace_values(problem) + margins, "trace")
-    bounds = bounds.lowered(_spectral_value(problem) + margins, "largest eigenvalue")
-    factor = factorise(problem)
-    places = np.unique(np.geomspace(1, len(cardinalities), ANCHORS).round().astype(int)) - 1
-    for place in places:
-        cardinality = int(cardinalities[place])
-        point = replace(
-            problem,
-            cardinality=cardinality,
-            vector=vectors[place],
-            achieved=achieved[place],
-            best=float(bounds.values[cardinality - 1]),
-        )
-        for values, name in _shared(point, factor, margins):
-            bounds = bounds.lowered(values, name)
-    bounds = bounds.monotone()
-    return [
-        certificate_at(problem, low, bounds, cardinality)
-        for low, cardinality in zip(achieved, cardinalities, strict=True)
+    points = [
+        Anchor(int(k), vector, achieved_value(operator, vector))
+        for k, vector in zip(cardinalities, vectors, strict=True)
     ]
+    bounds = PathBounds(np.full(problem.size, np.inf), ["none"] * problem.size)
+    bounds = bounds.lower(trace_values(problem) + problem.margins, "trace")
+    bounds = lower(problem, bounds, points).make_monotone()
+    return [_certificate_at(problem, point, bounds) for point in points]
 
 
-def _shared(point: BoundProblem, factor: Factor | None, margins: Numbers) -> Iterator[tuple[Numbers, str]]:
-    """What one anchor proves for every cardinality."""
-    if 2 * point.cardinality <= point.size:
-        yield _row_values(point, settled_weights(point)) + margins, "scaled rows"
-    if factor is not None and point.cardinality < point.size:
-        points = best_points(point, factor, ASCENT_STEPS)
-        if points is not None:
-            yield dual_values(factor, points), "penalised dual"
-
-
-def certificate_at(problem: BoundProblem, low: float, bounds: PathBounds, cardinality: int) -> Certificate:
+def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) -> Certificate:
     """The bracket of one point, in the caller's units."""
-    upper = problem.unscaled(float(bounds.values[cardinality - 1]))
-    return Certificate(low, max(low, upper), bounds.names[cardinality - 1], scale=problem.scale)
+    place, low = point.cardinality - 1, point.achieved
+    upper = problem.unscaled(float(bounds.values[place]))
+    return Certificate(low, max(low, upper), bounds.names[place], scale=problem.scale)
 
 
-def entry_margins(problem: BoundProblem) -> Numbers:
-    """The operator's own entry errors for every cardinality."""
-    totals = np.cumsum(np.sort(problem.entry_errors)[::-1])
-    return np.array([raised_sum(float(total), len(totals)) for total in totals])
+def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+    """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
+    margins, factor = problem.margins, find_factor(problem)
+    if problem.dense is not None:
+        bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + margins, "largest eigenvalue")
+    for place in np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1:
+        question = points[place].problem(problem, bounds)
+        if 2 * question.cardinality <= problem.size:
+            weights = settle_weights(question)[1]
+            bounds = bounds.lower(shared_row_values(problem, weights) + margins, "scaled rows")
+        if factor is not None and question.cardinality < problem.size:
+            found = find_points(question, factor, ASCENT_STEPS)
+            if found is not None:
+                values = dual_values(measure(factor.rows, found), factor.rest)
+                bounds = bounds.lower(values, "penalised dual")
+    return bounds
+
+
+def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+    """Closed forms at some anchors, each evaluated for every cardinality, then row bounds at fewer."""
+    anchors = [points[place] for place in _spread(len(points), DUAL_ANCHORS)]
+    vectors, cardinalities = [anchor.vector for anchor in anchors], [anchor.cardinality for anchor in anchors]
+    values = closed_form_values(problem, vectors, cardinalities, DUAL_TRIALS)
+    bounds = bounds.lower(values, "closed-form dual")
+    for place in _spread(len(points), ROW_ANCHORS):
+        question = points[place].problem(problem, bounds)
+        if 2 * question.cardinality > problem.size or question.closed:
+            continue
+        values = np.full(problem.size, np.inf)
+        values[question.cardinality - 1] = scaled_row_bound(question)
+        bounds = bounds.lower(values, "scaled rows")
+    return bounds
+
+
+def _spread(count: int, anchors: int) -> Indices:
+    """Places spread evenly over the path, its end included."""
+    return np.unique(np.linspace(0, count - 1, min(anchors, count)).round().astype(np.int64))
 
 
 def trace_values(problem: BoundProblem) -> Numbers:
@@ -128,64 +166,18 @@ def trace_values(problem: BoundProblem) -> Numbers:
     return values
 
 
-def _spectral_value(problem: BoundProblem) -> float:
-    return np.inf if problem.dense is None else largest_eigenvalue_bound(problem.dense)
-
-
-def _row_values(problem: BoundProblem, weights: Numbers) -> Numbers:
+def shared_row_values(problem: BoundProblem, weights: Numbers) -> Numbers:
     """The scaled Gershgorin bound of one set of weights for every cardinality: rows sorted once, summed as they come.
 
-    The same sums as in `scaled_row_values`, with the same margin for their rounding.
+    The sum for cardinality k has k - 1 terms; for k = 1 there are none.
     """
     worst = np.full(problem.size, -np.inf)
-    steps = 2.0 * gamma(problem.size + 6)
-    for own, block in problem.blocks():
-        terms = np.abs(block) * weights
-        terms[np.arange(len(own)), own] = 0.0
-        terms.sort(axis=1)
-        rest = np.cumsum(terms[:, ::-1], axis=1) / weights[own, None]
-        diagonal = problem.diagonal[own, None]
-        # The sum for cardinality k has k - 1 terms; for k = 1 there are none.
-        rest = np.hstack([np.zeros((len(own), 1)), rest[:, :-1]])
-        rows = diagonal + rest + steps * (np.abs(diagonal) + rest)
+    for members, block in problem.blocks():
+        products = np.abs(block) * weights
+        products[np.arange(len(members)), members] = 0.0
+        products.sort(axis=1)
+        sums = np.zeros_like(products)
+        np.cumsum(products[:, :0:-1], axis=1, out=sums[:, 1:])
+        rows = row_values(problem.diagonal[members, None], sums, weights[members, None], problem.size)
         worst = np.maximum(worst, rows.max(axis=0))
-    values: Numbers = worst + TINY
-    return values
-
-
-DUAL_ANCHORS = 8
-DUAL_TRIALS = 3
-"""Penalties tried at each: a neighbour's points prove nearly as much, so a long search does not pay."""
-ROW_ANCHORS = 3
-
-
-def certify_streamed_path(
-    operator: Operator, cardinalities: Sequence[int], vectors: Sequence[SparseVector]
-) -> list[Certificate]:
-    """A certificate for every point, the bounds made by the operator where its data are."""
-    problem = BoundProblem(operator, operator.size)  # what is left out is then covered for every cardinality
-    achieved = [achieved_value(operator, vector) for vector in vectors]
-    margins = entry_margins(problem)
-    bounds = PathBounds(np.full(problem.size, np.inf), ["none"] * problem.size)
-    bounds = bounds.lowered(trace_values(problem) + margins, "trace")
-    places = _spread(len(cardinalities), DUAL_ANCHORS)
-    chosen, ks = [vectors[place] for place in places], [int(cardinalities[place]) for place in places]
-    values = streamed_dual_values(problem, chosen, ks, DUAL_TRIALS)
-    if values is not None:
-        bounds = bounds.lowered(values + 2.0 * margins, "closed-form dual")
-    for place in _spread(len(cardinalities), ROW_ANCHORS):
-        k = int(cardinalities[place])
-        point = replace(problem, cardinality=k, vector=vectors[place], achieved=achieved[place])
-        point.best = float(bounds.values[k - 1])
-        if 2 * k > problem.size or point.closed:
-            continue
-        own = np.full(problem.size, np.inf)
-        own[k - 1] = scaled_row_bound(point)
-        bounds = bounds.lowered(own, "scaled rows")
-    bounds = bounds.monotone()
-    return [certificate_at(problem, low, bounds, k) for low, k in zip(achieved, cardinalities, strict=True)]
-
-
-def _spread(count: int, anchors: int) -> Indices:
-    """Places spread evenly over the path, its end included."""
-    return np.unique(np.linspace(0, count - 1, min(anchors, count)).round().astype(np.int64))
+    return worst

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparseigen.certificates.elimination import reduced_bound
-from sparseigen.certificates.penalised_dual import converged_penalised_bound, penalised_bound, streamed_dual_bound
+from sparseigen.certificates.penalised_dual import closed_form_bound, converged_penalised_bound, penalised_bound
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.scaled_rows import row_bound, scaled_row_bound, trace_bound
@@ -37,7 +37,7 @@ TIGHT_SECONDS = 10.0
 
 UPPER_BOUNDS: dict[str, BoundSpec] = {
     "rows": BoundSpec(row_bound, ("cheap",)),
-    "closed-form dual": BoundSpec(streamed_dual_bound, ("default", "tight")),
+    "closed-form dual": BoundSpec(closed_form_bound, ("default", "tight")),
     "scaled rows": BoundSpec(scaled_row_bound, ("default", "tight")),
     "trace": BoundSpec(trace_bound, EFFORTS),
     "reduced": BoundSpec(reduced_bound, ("tight",)),

@@ -5,6 +5,7 @@ Scaling by a power of two is exact and keeps every later product away from overf
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,9 +13,18 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen import kernels
 from sparseigen.certificates.rounding import ZERO, raised_sum, sum_of_largest
 from sparseigen.checks.memory import check_room
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector, computed_once
+from sparseigen.operators.contract import (
+    LARGEST_MATERIALISED,
+    LARGEST_PLAIN_EXPONENT,
+    Indices,
+    Operator,
+    SparseVector,
+    computed_once,
+    find_exponent,
+)
 from sparseigen.operators.wrapped import scaled
 
 Numbers = NDArray[np.float64]
@@ -22,8 +32,6 @@ Numbers = NDArray[np.float64]
 BLOCK_ENTRIES = 1 << 20
 LARGEST_FETCHED = 2048
 """Matrices up to this size are formed even where the entries have to be fetched from a device."""
-LARGEST_EXPONENT = 400
-"""Matrices with entries beyond 2 ** +-400 are searched in scaled form: solvers form squares and their sums."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +72,30 @@ class BoundProblem:
 
     def __post_init__(self) -> None:
         self.columns_left = self.operator.costs.affordable_columns
-        self.dense = self._formed()
-        self._own_errors = self.operator.entry_errors()
+        self.dense = self._form_matrix()
+        self._entry_errors = self.operator.entry_errors()
         # Where a deflation left nothing but rounding, its errors are larger than the entries.
-        largest = max(float(np.abs(self.operator.diagonal()).max()), float(self._own_errors.max()))
+        largest = max(float(np.abs(self.operator.diagonal()).max()), float(self._entry_errors.max()))
         if self.dense is not None:
             largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
         elif self.columns_left < self.size:
             largest = max(largest, self.operator.magnitude)
-        elif not self.operator.psd_by_construction:  # off the diagonal nothing is known yet
-            largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._raw_blocks()))
-        self.exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
+        elif self.operator.negative_part > 0.0:  # off the diagonal nothing is known yet
+            largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._form_blocks(self.operator)))
+        self.exponent = find_exponent(largest)
         if self.dense is not None:
-            self._scale_in_place(self.dense)
+            half = -self.exponent // 2  # in two factors: one alone may leave the range
+            self.dense *= float(np.ldexp(1.0, half))
+            self.dense *= float(np.ldexp(1.0, -self.exponent - half))
         self.achieved = self.scaled(self.achieved)
+
+    def at(self, cardinality: int, vector: SparseVector, achieved: float, best: float) -> BoundProblem:
+        """The same matrix at another cardinality, with the answer found there and the best bound so far (scaled)."""
+        question = copy.copy(self)
+        question.__dict__.pop("margin", None)
+        question.cardinality, question.vector, question.best = cardinality, vector, best
+        question.achieved, question.columns_left = self.scaled(achieved), self.operator.costs.affordable_columns
+        return question
 
     @property
     def size(self) -> int:
@@ -91,20 +109,26 @@ class BoundProblem:
 
     @computed_once
     def entry_errors(self) -> Numbers:
-        """The operator's own, scaled."""
-        return np.ldexp(self._own_errors, -self.exponent)
+        """Those of the operator, scaled."""
+        return np.ldexp(self._entry_errors, -self.exponent)
 
     @computed_once
     def negative_part(self) -> float:
-        """The operator's own, scaled."""
-        return self.scaled(self.operator.negative_part())
+        """That of the operator, scaled."""
+        return self.scaled(self.operator.negative_part)
 
     @computed_once
     def margin(self) -> float:
         """What the entries' own rounding errors can add to the eigenvalue of any k x k block."""
         return raised_sum(sum_of_largest(self.entry_errors, self.cardinality), self.cardinality)
 
-    def _formed(self) -> Numbers | None:
+    @computed_once
+    def margins(self) -> Numbers:
+        """The same for blocks of every size 1..p."""
+        totals = np.cumsum(np.sort(self.entry_errors)[::-1])
+        return np.array([raised_sum(float(total), len(totals)) for total in totals])
+
+    def _form_matrix(self) -> Numbers | None:
         """The matrix before scaling, where it is small enough to be held."""
         largest = LARGEST_FETCHED if self.operator.costs.transfers else LARGEST_MATERIALISED
         if self.size > largest or self.columns_left < self.size:
@@ -112,8 +136,8 @@ class BoundProblem:
         # The matrix, a shifted copy to be factorised, and work space for sorting rows.
         check_room(24 * self.size**2, f"a certificate for {self.size} variables", "use certify=False")
         matrix = np.empty((self.size, self.size))
-        for own, rows in self._raw_blocks():
-            matrix[own[0] : own[-1] + 1] = rows
+        for members, rows in self._form_blocks(self.operator):
+            matrix[members[0] : members[-1] + 1] = rows
         return matrix
 
     def blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
@@ -122,13 +146,33 @@ class BoundProblem:
             chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
             yield chosen, self.dense if wanted is None else self.dense[wanted]
             return
-        for own, rows in self._raw_blocks(wanted):
-            if abs(self.exponent) < LARGEST_EXPONENT:
-                yield own, np.ascontiguousarray(np.multiply(rows, float(np.ldexp(1.0, -self.exponent))))
-            else:
-                block = np.array(rows, order="C")
-                self._scale_in_place(block)
-                yield own, block
+        operator, power = self._searchable
+        scale = float(np.ldexp(1.0, -self.exponent - power))
+        for members, rows in self._form_blocks(operator, wanted):
+            yield members, np.ascontiguousarray(rows * scale)
+
+    def _form_blocks(self, operator: Operator, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
+        chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
+        step = self.operator.costs.columns_at_once(BLOCK_ENTRIES)
+        for begin in range(0, len(chosen), step):
+            members = chosen[begin : begin + step]
+            yield members, operator.accurate_columns(members).T
+
+    def row_sums(self, weights: Numbers, wanted: Indices | None = None) -> tuple[Numbers, Numbers, Numbers]:
+        """Of the rows wanted (None: of all) the sum of the k - 1 largest |A_ij| d_j, j != i, of the scaled matrix.
+
+        Then the smallest product used, and by how much the sum can be too small beyond `entry_errors` and the rounding
+        of float64 sums.
+        """
+        rows = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
+        if self.dense is not None:
+            block = self.dense if wanted is None else self.dense[wanted]
+            return *kernels.top_row_sums(block, rows, weights, self.cardinality - 1), np.zeros(len(rows))
+        operator, power = self._searchable
+        found = operator.top_row_sums(rows, weights, self.cardinality - 1)
+        with np.errstate(over="ignore"):
+            sums, least, shortfall = (np.ldexp(numbers, -self.exponent - power) for numbers in found)
+        return sums, least, shortfall
 
     def affords(self, count: int, what: str) -> bool:
         """Whether so many columns may be asked for; if so, they count as asked for."""
@@ -140,25 +184,17 @@ class BoundProblem:
         self.columns_left -= count
         return True
 
-    def _scale_in_place(self, block: Numbers) -> None:
-        half = -self.exponent // 2  # in two factors: one alone may leave the range
-        for power in (half, -self.exponent - half):
-            if power:
-                np.multiply(block, float(np.ldexp(1.0, power)), out=block)
-
-    def _raw_blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
-        chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
-        step = self.operator.costs.columns_at_once(BLOCK_ENTRIES)
-        for begin in range(0, len(chosen), step):
-            own = chosen[begin : begin + step]
-            yield own, self.operator.accurate_columns(own).T
+    @computed_once
+    def _searchable(self) -> tuple[Operator, int]:
+        """The operator times a power of two, and the power: zero unless squares of entries would leave the range."""
+        if abs(self.exponent) <= LARGEST_PLAIN_EXPONENT:
+            return self.operator, 0
+        power = min(-self.exponent, 1000)  # the reciprocal of a denormal number is none
+        return scaled(self.operator, float(np.ldexp(1.0, power))), power
 
     def searchable(self) -> Operator:
         """The operator, or a scaled one where its entries are so large or small that squares leave the range."""
-        if abs(self.exponent) < LARGEST_EXPONENT:
-            return self.operator
-        power = min(-self.exponent, 1000)  # the reciprocal of a denormal number is none
-        return scaled(self.operator, float(np.ldexp(1.0, power)))
+        return self._searchable[0]
 
     def scaled(self, value: float) -> float:
         """A number of the caller's matrix, scaled like the entries (for comparisons only)."""

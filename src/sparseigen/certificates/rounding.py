@@ -8,15 +8,14 @@ multiply-add, is off by at most n u / (1 - n u) times the sum of the magnitudes;
 
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import PrecisionWarning
-from sparseigen.operators.contract import Indices, Operator, SparseVector
+from sparseigen.operators.contract import FORM_ENTRIES, Indices, Operator, SparseVector, find_exponent, scale_exponent
+from sparseigen.operators.wrapped import scaled
 from sparseigen.results import Certificate
 
 Numbers = NDArray[np.float64]
@@ -46,49 +45,38 @@ def sum_of_largest(values: Numbers, count: int) -> float:
     return float(np.partition(values, values.size - count)[values.size - count :].sum())
 
 
-BLOCK_ENTRIES = 1 << 22
-LARGEST_PLAIN_EXPONENT = 200
-
-
 def achieved_value(operator: Operator, vector: SparseVector) -> float:
     """A number that x'Ax / x'x certainly reaches: the computed quotient moved down past every rounding error."""
     indices, weights = vector.indices, vector.weights
-    ready = operator.quadratic_form(indices, weights)
-    if ready is not None and np.isfinite(ready).all():
-        return _lowered(operator, vector, ready[0], ready[1], 0)
-    count = len(indices)
-    form, magnitude = 0.0, 0.0
-    step = operator.costs.columns_at_once(BLOCK_ENTRIES)
-    parts = [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
-    blocks = [operator.accurate_columns(indices[part])[indices] for part in parts[:1]]  # most often the only one
-    largest = max(float(np.abs(block).max()) for block in itertools.chain(blocks, _rest(operator, indices, parts)))
-    largest = max(largest, float(operator.entry_errors()[indices].max()))
-    exponent = int(np.frexp(largest)[1]) if largest > 0.0 else 0
-    exponent = exponent if abs(exponent) > LARGEST_PLAIN_EXPONENT else 0  # no copy where no product can overflow
-    for part, block in zip(parts, itertools.chain(blocks, _rest(operator, indices, parts)), strict=True):
-        block = np.ldexp(block, -exponent) if exponent else block
-        form += float(weights @ (block @ weights[part]))
-        magnitude += float(np.abs(weights) @ (np.abs(block) @ np.abs(weights[part])))
-    return _lowered(operator, vector, form, 4.0 * gamma(2 * count) * magnitude, exponent)
+    form, error = operator.quadratic_form(indices, weights)
+    largest = max(abs(form), error, float(operator.entry_errors()[indices].max()))
+    if np.isfinite([form, error]).all() and scale_exponent(largest) == 0:
+        return _lower(operator, vector, form, error, 0)
+    power = -_support_exponent(operator, indices)
+    shifted = scaled(operator, float(np.ldexp(1.0, power)))
+    return _lower(operator, vector, *Operator.quadratic_form(shifted, indices, weights), -power)
 
 
-def _lowered(operator: Operator, vector: SparseVector, form: float, error: float, exponent: int) -> float:
+def _support_exponent(operator: Operator, indices: Indices) -> int:
+    """The exponent of the largest number of a block and of its errors, as far as 2 ** -exponent can be represented."""
+    step = operator.costs.columns_at_once(FORM_ENTRIES)
+    starts = range(0, len(indices), step)
+    largest = max(float(np.abs(operator.accurate_columns(indices[i : i + step])[indices]).max()) for i in starts)
+    exponent = find_exponent(max(largest, float(operator.entry_errors()[indices].max())))
+    return min(max(exponent, -1000), 1000)
+
+
+def _lower(operator: Operator, vector: SparseVector, form: float, error: float, exponent: int) -> float:
     """The quotient from the form (times 2 ** -exponent) and its error, less what the entries' own errors can do."""
     indices, weights, count = vector.indices, vector.weights, len(vector.indices)
     entries = np.ldexp(operator.entry_errors()[indices], -exponent)
-    own = float(np.abs(weights) @ np.sqrt(entries)) ** 2
-    low = form - error * (1.0 + 4.0 * UNIT) - own * (1.0 + 4.0 * gamma(count)) - TINY
+    inherited = float(np.abs(weights) @ np.sqrt(entries)) ** 2
+    low = form - error * (1.0 + 4.0 * UNIT) - inherited * (1.0 + 4.0 * gamma(count)) - TINY
     length = float(weights @ weights)
     slack = 2.0 * gamma(count)
     quotient = low / (length * (1.0 + slack)) if low >= 0.0 else low / (length * (1.0 - slack))
     value = float(np.ldexp(quotient - 4.0 * UNIT * abs(quotient), exponent))
     return float(np.nextafter(value, -np.inf))
-
-
-def _rest(operator: Operator, indices: Indices, parts: list[slice]) -> Iterator[NDArray[np.float64]]:
-    """The blocks after the first, formed one at a time: together they can be larger than memory allows."""
-    for part in parts[1:]:
-        yield operator.accurate_columns(indices[part])[indices]
 
 
 WIDE_GAP = 1e-3

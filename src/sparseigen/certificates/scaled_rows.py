@@ -1,13 +1,79 @@
-"""Bounds from the trace and from rows: Gershgorin's theorem for sparse vectors, with weights."""
+"""Bounds from the trace and from rows: Gershgorin's theorem for sparse vectors, with weights.
+
+`row_values` is the one place where a row becomes a proven number; the bounds, the paths, the search and the splitting
+all go through it. `improve_weights` is the one step of the iteration d <- d r(d), and `find_removable` the one rule for
+variables that no better support can hold.
+"""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
 from sparseigen.certificates.spectral import psd_shift
+from sparseigen.operators.contract import Indices
+
+
+def row_values(
+    diagonal: Numbers,
+    sums: Numbers,
+    weights: Numbers,
+    terms: int,
+    *,
+    shortfall: Numbers | float = 0.0,
+    margin: float = 0.0,
+) -> Numbers:
+    """Proven row values r_i = A_ii + (1/d_i) * (sum of the k - 1 largest |A_ij| d_j over j != i), never too small.
+
+    For any support S and weights d > 0 the matrix A_SS is dominated by B, which has its diagonal and |A_ij| off it, and
+    lambda_max(B) <= max over i in S of (Bd)_i / d_i (Collatz and Wielandt). Row i of Bd has k - 1 terms off the
+    diagonal, at most the k - 1 largest. So a support all of whose rows are below v has a value below v.
+
+    Parameters
+    ----------
+    diagonal, weights
+        A_ii and d_i, of a matrix scaled to entries of size about one.
+    sums
+        The computed sums of the largest |A_ij| d_j: every product rounded once, added up in float64 in any order.
+    terms
+        At least the number of roundings on the way to any of the sums; k covers k - 1 products and k - 2 additions.
+    shortfall
+        By how much more a sum can be too small, where entries were computed in another precision than float64.
+    margin
+        What the entries' own errors add to the eigenvalue of any k x k block (`BoundProblem.margin`).
+
+    Notes
+    -----
+    With u the unit roundoff, the exact sum is at most the computed one / (1 - u)^terms, because each of its terms went
+    through at most that many roundings. Adding the shortfall, dividing by d_i, adding A_ii, adding the slack, adding
+    TINY are one rounding each: terms + 5 roundings of |A_ii| + rest, and the slack itself is off by four roundings of
+    itself. 2 gamma(terms + 8) > 2 (terms + 12) u is more than twice that. Adding the margin rounds it once; it was
+    raised by more than that (`raised_sum`). TINY covers products that underflow: each loses 2^-1074 at most, and no
+    weight is below 1e-7 of the largest.
+    """
+    rest = (sums + shortfall) / weights
+    values: Numbers = diagonal + rest + 2.0 * gamma(terms + 8) * (np.abs(diagonal) + rest) + TINY + margin
+    return values
+
+
+def find_removable(
+    rows: Numbers, least: Numbers, weights: Numbers, products: Numbers, cutoff: float
+) -> NDArray[np.bool_]:
+    """Which candidates no support above the cutoff can hold, by what the rows above the cutoff become with them.
+
+    ``rows``, ``least`` (the smallest free product used) and ``weights`` are those of the rows above the cutoff;
+    ``products`` has one row for each of them and one column |A_ij| d_j per candidate j. Forcing j in makes row i use j
+    in place of its smallest free entry. If the row of j itself is below the cutoff (the caller's part) and every row
+    above it falls below with j in, the largest row of any support with j is below the cutoff.
+
+    Subtraction, division and difference are off by three roundings of numbers no larger than the row: 16 are added.
+    """
+    loss = (least[:, None] - np.minimum(products, least[:, None])) / weights[:, None]
+    forced = rows[:, None] - loss + 16.0 * UNIT * np.abs(rows[:, None])
+    return np.asarray((forced <= cutoff).all(axis=0))
 
 
 def trace_bound(problem: BoundProblem) -> float:
@@ -29,24 +95,11 @@ def trace_bound(problem: BoundProblem) -> float:
 
 def row_bound(problem: BoundProblem) -> float:
     """Gershgorin: for some row of the block, the diagonal entry plus the k - 1 largest others in magnitude."""
-    if problem.dense is None and problem.operator.costs.transfers:
-        bound = problem.operator.scaled_gershgorin(problem.cardinality, np.ones(problem.size), 1)
-        return np.inf if bound is None else stored_rows_bound(problem, bound)
     return scaled_row_values(problem, np.ones(problem.size))[0]
 
 
-def stored_rows_bound(problem: BoundProblem, bound: float) -> float:
-    """An operator's own row bound, scaled. It holds for data as stored; the margin covers what storing them rounded."""
-    scaled = problem.scaled(bound)
-    return scaled + 4.0 * UNIT * abs(scaled) + problem.margin + TINY
-
-
 def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, Numbers]:
-    """The scaled Gershgorin bound max_i r_i for weights d > 0, and every r_i raised past its rounding error.
-
-    r_i = A_ii + (1/d_i) * (sum of the k - 1 largest |A_ij| d_j over j != i). For any support S the matrix A_SS is
-    dominated by the nonnegative (off its diagonal) B with B_ij = |A_ij|, and lambda_max(B) <= max_i (Bd)_i / d_i
-    (Collatz and Wielandt). The computed r_i is off by at most (k + 6) roundings of |A_ii| + the rest.
+    """The scaled Gershgorin bound for weights d > 0, and every row's proven value.
 
     Where the matrix is not in memory, rows that cannot reach the answer found are not formed: `row_ceilings`.
     """
@@ -54,12 +107,18 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
     wanted = None if problem.dense is not None else np.flatnonzero(rows > problem.achieved)
     if wanted is not None and not problem.affords(len(wanted), "row sums"):
         return np.inf, rows
-    for own, block in problem.blocks(wanted):
-        sums, _ = kernels.top_row_sums(block, own, weights, problem.cardinality - 1)
-        rest = sums / weights[own]
-        diagonal = problem.diagonal[own]
-        rows[own] = diagonal + rest + 2.0 * gamma(problem.cardinality + 6) * (np.abs(diagonal) + rest)
-    return float(rows.max()) + problem.margin + TINY, rows
+    chosen = slice(None) if wanted is None else wanted
+    rows[chosen] = form_rows(problem, weights, wanted)[0]
+    return float(rows.max()), rows
+
+
+def form_rows(problem: BoundProblem, weights: Numbers, wanted: Indices | None = None) -> tuple[Numbers, Numbers]:
+    """The proven values of the rows wanted (None: of all), and the smallest product that each of them used."""
+    chosen = slice(None) if wanted is None else wanted
+    sums, least, shortfall = problem.row_sums(weights, wanted)
+    diagonal, terms = problem.diagonal[chosen], problem.cardinality
+    values = row_values(diagonal, sums, weights[chosen], terms, shortfall=shortfall, margin=problem.margin)
+    return values, least
 
 
 def row_ceilings(problem: BoundProblem, weights: Numbers) -> Numbers:
@@ -69,8 +128,9 @@ def row_ceilings(problem: BoundProblem, weights: Numbers) -> Numbers:
     squares = problem.diagonal + problem.entry_errors + problem.negative_part
     roots = np.sqrt(squares)
     largest = sum_of_largest(roots * weights, problem.cardinality - 1) if problem.cardinality > 1 else 0.0
-    ceilings: Numbers = (squares + roots * largest / weights) * (1.0 + 4.0 * gamma(problem.cardinality + 6))
-    return ceilings
+    # Twice the terms: two roots, the sums under them and one more product are rounded too.
+    terms = 2 * problem.cardinality + 8
+    return row_values(squares, roots * largest, weights, terms, margin=problem.margin)
 
 
 PASSES = 5
@@ -89,34 +149,22 @@ def scaled_row_bound(problem: BoundProblem) -> float:
     With x the Perron vector of the optimal block and k = p the iteration is the power method, and the bound tends
     to the eigenvalue; any d > 0 gives a valid bound, so the best one seen is returned.
     """
-    if problem.dense is None:
-        ready = _made_by_operator(problem)
-        if ready is not None:
-            return ready
-    return np.inf if problem.operator.costs.transfers and problem.dense is None else _iterated(problem)[0]
+    return settle_weights(problem)[0]
 
 
-def _made_by_operator(problem: BoundProblem) -> float | None:
-    """The same from an operator that forms its rows where its data are; None if it does not offer that."""
-    bound = problem.operator.scaled_gershgorin(problem.cardinality, starting_weights(problem), PASSES_FROM_DATA)
-    return None if bound is None else stored_rows_bound(problem, bound)
-
-
-def settled_weights(problem: BoundProblem) -> Numbers:
-    """The weights d that gave the best bound of the iteration; they prove a bound for every cardinality."""
-    return _iterated(problem)[1]
-
-
-def _iterated(problem: BoundProblem) -> tuple[float, Numbers]:
+def settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
+    """The best bound of the iteration, and the weights d that gave it; they prove a bound for every cardinality."""
     passes = PASSES if problem.dense is not None else PASSES_FROM_DATA
+    whole = passes if problem.operator.costs.transfers else WHOLE_PASSES  # a device forms rows faster than it waits
     weights = best_weights = starting_weights(problem)
     best, previous = np.inf, np.inf
     for done in range(passes):
-        formed = int((row_ceilings(problem, weights) > problem.achieved).sum())
-        if problem.dense is None and done >= WHOLE_PASSES and 4 * formed > problem.size:
-            break
+        if problem.dense is None and done >= whole:
+            formed = int((row_ceilings(problem, weights) > problem.achieved).sum())
+            if 4 * formed > problem.size:
+                break
         bound, rows = scaled_row_values(problem, weights)
-        if np.isinf(bound):
+        if not np.isfinite(bound):
             break
         if bound < best:
             best, best_weights = bound, weights
@@ -124,7 +172,7 @@ def _iterated(problem: BoundProblem) -> tuple[float, Numbers]:
         if settled or best <= problem.achieved * (1.0 + problem.target_gap) or problem.out_of_time:
             break
         previous = bound
-        weights = _floored(weights * rows)
+        weights = improve_weights(weights, rows)
     return best, best_weights
 
 
@@ -132,18 +180,27 @@ def starting_weights(problem: BoundProblem) -> Numbers:
     """|A x| raised to its k-th largest entry; ones where no answer is known or it says nothing."""
     if problem.vector is None:
         return np.ones(problem.size)
-    indices, weights = problem.vector.indices, problem.vector.weights
-    product = np.abs(np.asarray(problem.operator.apply_support(indices, weights), dtype=np.float64))
-    if not (np.isfinite(product).all() and product.any()):
-        return np.ones(problem.size)
-    product /= product.max()
-    kept = kernels.largest_magnitudes(product, problem.cardinality)
-    return _floored(np.maximum(product, product[kept].min()))
+    product = problem.operator.apply_support(problem.vector.indices, problem.vector.weights)
+    return weights_from_product(np.asarray(product, dtype=np.float64), problem.cardinality)
 
 
-def _floored(weights: Numbers) -> Numbers:
+def weights_from_product(product: Numbers, cardinality: int) -> Numbers:
+    """|A x| raised to its k-th largest entry; ones where it says nothing."""
+    sizes = np.abs(product)
+    if not (np.isfinite(sizes).all() and sizes.any()):
+        return np.ones(len(sizes))
+    sizes /= sizes.max()
+    kept = kernels.largest_magnitudes(sizes, min(cardinality, len(sizes)))
+    return _floor(np.maximum(sizes, sizes[kept].min()))
+
+
+def improve_weights(weights: Numbers, rows: Numbers) -> Numbers:
+    """One step d <- d r(d); ones where no row is positive or one is infinite, because then the rows are no weights."""
+    return _floor(weights * rows)
+
+
+def _floor(weights: Numbers) -> Numbers:
     largest = float(weights.max())
-    if not largest > 0.0:
+    if not 0.0 < largest < np.inf:
         return np.ones(len(weights))
-    with np.errstate(over="ignore"):  # negative ones, which the floor replaces
-        return np.maximum(weights / largest, FLOOR)
+    return np.maximum(np.maximum(weights, 0.0) / largest, FLOOR)

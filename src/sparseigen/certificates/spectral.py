@@ -28,10 +28,10 @@ def cholesky_defect(matrix: Numbers) -> float:
     The matrix is overwritten.
     """
     defect = 2.0 * gamma(len(matrix) + 2) * float(matrix.trace()) + TINY
-    return defect if _factorised(matrix) else np.inf
+    return defect if _factorise(matrix) else np.inf
 
 
-def _factorised(matrix: Numbers) -> bool:
+def _factorise(matrix: Numbers) -> bool:
     """Whether the Cholesky factorisation runs to its end; the lower triangle becomes the factor.
 
     Panel by panel, as LAPACK does it: one call for the whole of a large matrix could not be interrupted for seconds,
@@ -89,12 +89,10 @@ def spectral_bound(problem: BoundProblem) -> float:
 
 def psd_shift(problem: BoundProblem) -> float:
     """A shift for which A + shift I is known to be positive semidefinite; infinite if none near rounding level is."""
-    if problem.operator.psd_by_construction:
-        return 0.0
+    if problem.dense is None or problem.negative_part == 0.0:
+        return problem.negative_part
     if problem.operator.positive_semidefinite is False:
         return np.inf
-    if problem.dense is None:
-        return problem.negative_part
     shift = 16.0 * (problem.size + 4) * UNIT * max(float(np.abs(problem.diagonal).sum()), TINY)
     shifted = problem.dense.copy()
     shifted[np.diag_indices(problem.size)] += shift

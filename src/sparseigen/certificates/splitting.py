@@ -10,18 +10,21 @@ found by the alternating direction method: X is projected on the spectrahedron, 
 multiplier U of X = Y gives M = penalty * U. Every M on the way proves a bound.
 
 A. d'Aspremont, L. El Ghaoui, M. I. Jordan, G. R. G. Lanckriet, "A direct formulation for sparse PCA using
-semidefinite programming", SIAM Review 49 (2007), 434-448.
+semidefinite programming", SIAM Review 49 (2007), 434-448. The splitting is that of S. Ma, "Alternating direction method
+of multipliers for sparse principal component analysis", J. Oper. Res. Soc. China 1 (2013), 253-274.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, UNIT, gamma
+from sparseigen.certificates.rounding import TINY, UNIT
+from sparseigen.certificates.scaled_rows import row_values
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 
 LARGEST_SIZE = 600
@@ -57,31 +60,58 @@ def split_value(problem: BoundProblem, split: Numbers) -> float:
     rest = matrix - split
     rounding = 2.0 * UNIT * problem.size * float(np.abs(rest).max())
     spectral = largest_eigenvalue_bound(rest) + rounding
-    return spectral + _row_value(split, problem.cardinality) + problem.margin + TINY
+    return spectral + _row_bound(split, problem.cardinality) + problem.margin + TINY
+
+
+@dataclass(frozen=True)
+class Split:
+    """One look at the alternating direction method: M, the feasible matrix of the l1 ball, and the steps made."""
+
+    dual: Numbers
+    relaxed: Numbers
+    steps: int
+
+
+def alternate(
+    matrix: Numbers,
+    cardinality: int,
+    penalty: float,
+    *,
+    start: Numbers | None = None,
+    over_relaxation: float = OVER_RELAXATION,
+    balanced: bool = True,
+    most_steps: int = MOST_STEPS,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> Iterator[Split]:
+    """The alternating direction method for DSPCA's relaxation, at every LOOK_EVERY-th step and at the last one.
+
+    With ``balanced`` the penalty follows the residuals, which keeps the two halves of the method in step.
+    """
+    copy = np.zeros_like(matrix) if start is None else start
+    multiplier = np.zeros_like(matrix)
+    for step in range(1, most_steps + 1):
+        spectral = project_on_spectrahedron(copy - multiplier + matrix / penalty)
+        relaxed = over_relaxation * spectral + (1.0 - over_relaxation) * copy
+        previous, copy = copy, project_on_l1_ball(relaxed + multiplier, float(cardinality))
+        multiplier = multiplier + relaxed - copy
+        if step % LOOK_EVERY and step < most_steps and not out_of_time():
+            continue
+        dual = penalty * multiplier
+        yield Split(0.5 * (dual + dual.T), copy, step)
+        if balanced:
+            apart, moved = float(np.linalg.norm(spectral - copy)), float(np.linalg.norm(copy - previous))
+            factor = 2.0 if apart > 4.0 * moved else 0.5 if moved > 4.0 * apart else 1.0
+            penalty, multiplier = penalty * factor, multiplier / factor
 
 
 def splits(matrix: Numbers, cardinality: int, out_of_time: Callable[[], bool] = lambda: False) -> Iterator[Numbers]:
-    """M at every LOOK_EVERY-th step of the alternating direction method, and at the last one."""
+    """The M of the method from a penalty relative to the spectral norm."""
     penalty = START_PENALTY * max(float(np.linalg.norm(matrix, 2)), TINY)
-    balanced, multiplier = np.zeros_like(matrix), np.zeros_like(matrix)
-    for step in range(1, MOST_STEPS + 1):
-        spectral = _on_spectrahedron(balanced - multiplier + matrix / penalty)
-        relaxed = OVER_RELAXATION * spectral + (1.0 - OVER_RELAXATION) * balanced
-        previous, balanced = balanced, _on_l1_ball(relaxed + multiplier, float(cardinality))
-        multiplier = multiplier + relaxed - balanced
-        if step % LOOK_EVERY and not out_of_time():
-            continue
-        split = penalty * multiplier
-        yield 0.5 * (split + split.T)
-        # Residual balancing keeps the two halves of the method in step.
-        apart = float(np.linalg.norm(spectral - balanced))
-        moved = float(np.linalg.norm(balanced - previous))
-        factor = 2.0 if apart > 4.0 * moved else 0.5 if moved > 4.0 * apart else 1.0
-        penalty, multiplier = penalty * factor, multiplier / factor
+    return (split.dual for split in alternate(matrix, cardinality, penalty, out_of_time=out_of_time))
 
 
-def _on_spectrahedron(matrix: Numbers) -> Numbers:
-    """The nearest positive semidefinite matrix of trace one."""
+def project_on_spectrahedron(matrix: Numbers) -> Numbers:
+    """The nearest positive semidefinite matrix of trace one to a symmetric one."""
     values, vectors = np.linalg.eigh(matrix)
     descending = values[::-1]
     excess = np.cumsum(descending) - 1.0
@@ -92,7 +122,7 @@ def _on_spectrahedron(matrix: Numbers) -> Numbers:
     return projected
 
 
-def _on_l1_ball(matrix: Numbers, radius: float) -> Numbers:
+def project_on_l1_ball(matrix: Numbers, radius: float) -> Numbers:
     """The nearest matrix whose magnitudes add up to at most the radius."""
     magnitudes = np.abs(matrix)
     if float(magnitudes.sum()) <= radius:
@@ -108,10 +138,8 @@ def _on_l1_ball(matrix: Numbers, radius: float) -> Numbers:
     return projected
 
 
-def _row_value(matrix: Numbers, cardinality: int) -> float:
+def _row_bound(matrix: Numbers, cardinality: int) -> float:
     """The row bound of a symmetric matrix, with all weights one."""
-    everything = np.arange(len(matrix), dtype=np.int64)
-    sums, _ = kernels.top_row_sums(np.ascontiguousarray(matrix), everything, np.ones(len(matrix)), cardinality - 1)
-    diagonal = matrix.diagonal()
-    rows = diagonal + sums + 2.0 * gamma(cardinality + 6) * (np.abs(diagonal) + sums)
-    return float(rows.max())
+    everything, ones = np.arange(len(matrix), dtype=np.int64), np.ones(len(matrix))
+    sums, _ = kernels.top_row_sums(np.ascontiguousarray(matrix), everything, ones, cardinality - 1)
+    return float(row_values(matrix.diagonal(), sums, ones, cardinality).max())

@@ -58,25 +58,26 @@ def largest_magnitudes(values: Tensor, count: int, *, nonnegative: bool = False)
     return torch.empty(count + 1, dtype=torch.int64, device=values.device).scatter_(0, position, places)[:count]
 
 
-def top_sums(values: Tensor, count: int) -> Tensor:
-    """Sum of the ``count`` largest entries of each row of nonnegative numbers, added in float64."""
+def top_sums(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """Sum of the ``count`` largest entries of each row of nonnegative numbers, added in float64, and the smallest."""
     import torch
 
-    return torch.topk(values, count, dim=1, sorted=False).values.double().sum(dim=1)
+    largest = torch.topk(values, count, dim=1, sorted=False).values.double()
+    return largest.sum(dim=1), largest.amin(dim=1)
 
 
 def sums_of_largest(values: Tensor, count: int) -> Tensor:
-    """`top_sums` by the Triton kernels where they run; rows may have fewer entries than ``count``."""
+    """The sums of `top_sums` by the Triton kernels where they run; rows may have fewer entries than ``count``."""
     import torch
 
     n_rows, size = values.shape
     if count >= size:
         return values.double().sum(dim=1)
     if not usable(values):
-        return top_sums(values, count)
+        return top_sums(values, count)[0]
     wanted = torch.full((n_rows,), count, dtype=torch.int32, device=values.device)
     with torch.cuda.device_of(values):
-        return Selection(values, n_rows, size).top_sums(values.contiguous(), wanted)
+        return Selection(values, n_rows, size).top_sums(values.contiguous(), wanted)[0]
 
 
 @contextmanager
@@ -262,8 +263,8 @@ class Selection:
             num_warps=self.warps,
         )  # fmt: skip
 
-    def top_sums(self, values: Tensor, wanted: Tensor) -> Tensor:
-        """Sum of the wanted number of largest entries of each row of nonnegative numbers, in float64."""
+    def top_sums(self, values: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
+        """Sum of the wanted number of largest entries of each row of nonnegative numbers, and the smallest of them."""
         import torch
 
         from sparseigen.kernels import triton_kernels
@@ -276,5 +277,5 @@ class Selection:
             num_warps=self.warps,
         )  # fmt: skip
         keys, wanted_ties = self.state[:n_rows, self.passes, 0], self.state[:n_rows, self.passes, 1]
-        smallest = keys.view(torch.float64) if self.wide else keys.to(torch.int32).view(torch.float32)
-        return sums.sum(dim=1) + smallest.double() * wanted_ties
+        smallest = (keys.view(torch.float64) if self.wide else keys.to(torch.int32).view(torch.float32)).double()
+        return sums.sum(dim=1) + smallest * wanted_ties, smallest

@@ -229,7 +229,7 @@ class AdaptedOperator(Operator):
         self.dtype = np.dtype(getattr(base, "dtype", np.float64))
         self.names = getattr(base, "names", None)
         self.positive_semidefinite = getattr(base, "positive_semidefinite", None)
-        self.psd_by_construction = self.positive_semidefinite is True  # the object's word; its entries count as exact
+        self.negative_part = 0.0 if self.positive_semidefinite is True else np.inf  # the object's word
 
     def _diagonal(self) -> Any:
         return np.array(self.base.diagonal(), dtype=np.float64)

@@ -75,6 +75,8 @@ LARGEST_PLAIN_EXPONENT = 200
 """Entries between 2**-200 and 2**200 are worked with as they are."""
 LARGEST_MATERIALISED = 4096
 """No operator forms its p x p matrix above this size (128 MiB in float64)."""
+BLOCK_ENTRIES, FORM_ENTRIES = 1 << 20, 1 << 22
+"""Entries of A formed at a time for row sums and for quadratic forms."""
 
 
 @dataclass(frozen=True)
@@ -150,18 +152,17 @@ class PowerStep(NamedTuple):
     quadratic_form: float
 
 
-class DualParts(NamedTuple):
-    """Dual points z_i of the penalised problem, by what a bound needs of them; see `certificates.penalised_dual`.
+class SemidefiniteHint:
+    """Whether a matrix is positive semidefinite, as far as its operator knows; any assignment takes its place."""
 
-    For every k the largest sparse eigenvalue is at most ``scale`` times (lambda_max(sum_i z_i z_i') + the sum of the
-    k largest remainders). ``gram`` is sum_i z_i z_i' as computed in float64 from p terms, ``squares`` the sum of the
-    |z_i|^2, ``remainders`` the rho_i, raised past their rounding.
-    """
-
-    gram: NDArray[np.float64]
-    squares: float
-    remainders: NDArray[np.float64]
-    scale: float
+    @overload
+    def __get__(self, instance: None, owner: type) -> SemidefiniteHint: ...
+    @overload
+    def __get__(self, instance: Operator, owner: type) -> bool | None: ...
+    def __get__(self, instance: Operator | None, owner: type) -> SemidefiniteHint | bool | None:
+        if instance is None:
+            return self
+        return True if np.isfinite(instance.negative_part) else None
 
 
 class Operator(ABC):
@@ -201,10 +202,14 @@ class Operator(ABC):
     size: int
     dtype: np.dtype[Any] = np.dtype(np.float64)
     names: tuple[str, ...] | None = None
-    positive_semidefinite: bool | None = None
-    """True or False where the construction proves it, None where it is not known."""
-    psd_by_construction: bool = False
-    """Whether A is a Gram matrix (of data), so that rounding cannot make it indefinite. Bounds rely on this alone."""
+    negative_part: float = np.inf
+    """How far below zero an eigenvalue of A can be, proven: 0 for Gram matrices (of data), infinite where nothing is
+    known. Bounds rely on this alone."""
+    positive_semidefinite: SemidefiniteHint | bool | None = SemidefiniteHint()
+    """What solvers take A for: True, False, or None where it is not known. Follows from `negative_part` unless a class
+    or an object says otherwise."""
+    factor_rank: int = 0
+    """Number of columns of the factor that `factor_rows` hands out; 0 where none is at hand."""
 
     @abstractmethod
     def _diagonal(self) -> NDArray[np.float64]:
@@ -264,29 +269,46 @@ class Operator(ABC):
 
         return Iteration(self, cardinalities, nonnegative=nonnegative)
 
-    def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
-        """A proven upper bound on the largest sparse eigenvalue from scaled row sums, or None: not offered.
+    def top_row_sums(
+        self, rows: Indices, weights: Weights, count: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Of each row i the sum of its ``count`` largest ``|A_ij| weights_j``, j != i, made where the data are.
 
-        Optional. ``scaling`` is the first d > 0 of the bound, ``passes`` how often it is improved.
+        Three arrays: the sums, the smallest product that each of them used, and by how much a sum can be too small
+        beyond `entry_errors` and one rounding per product and per addition. Here that is what underflow can take.
         """
-        return None
+        sums, least = np.empty(len(rows)), np.empty(len(rows))
+        step = self.costs.columns_at_once(BLOCK_ENTRIES)
+        for begin in range(0, len(rows), step):
+            part = slice(begin, begin + step)
+            block = np.ascontiguousarray(self.accurate_columns(rows[part]).T)
+            sums[part], least[part] = kernels.top_row_sums(block, rows[part], weights, count)
+        return sums, least, np.full(len(rows), count * 2.0**-1060)
 
-    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
-        """X'Ax of the matrix as it is held, and a bound on the rounding error of that number, or None.
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
+        """The form x'Ax of the matrix as it is held, and a bound on the rounding error of that number.
 
-        Optional, for operators that need not hand out k x k entries to know it.
+        The two products are sums of k terms each, so the number is off by at most gamma(2k) |x|'|A||x|; four times
+        that covers the rounding of |x|'|A||x| too. The constant covers what underflow can take.
         """
-        return None
+        count, entries = len(indices), np.asarray(weights, dtype=np.float64)
+        form, magnitude = 0.0, 0.0
+        step = self.costs.columns_at_once(FORM_ENTRIES)
+        for begin in range(0, count, step):
+            part = slice(begin, begin + step)
+            block = self.accurate_columns(indices[part])[indices]
+            with np.errstate(over="ignore", invalid="ignore"):  # what is infinite then is known to prove nothing
+                form += float(entries @ (block @ entries[part]))
+                magnitude += float(np.abs(entries) @ (np.abs(block) @ np.abs(entries[part])))
+        return form, 4.0 * 1.02 * (2 * count + 4) * 2.0**-53 * magnitude + count * 2.0**-1060
 
-    def closed_form_dual(
-        self, vectors: list[tuple[Indices, Vector]], cardinalities: list[int], trials: int
-    ) -> list[DualParts] | None:
-        """Dual points in closed form for the answers found, one by one, or None: not offered.
+    def factor_rows(self, rows: Indices | slice) -> Any:
+        """Rows of a factor F in float64, in the operator's own type of array; `factor_rank` says whether there is one.
 
-        Optional, for operators that cannot hand out `factor`. ``vectors`` are the answers (indices, weights) at the
-        ``cardinalities``; ``trials`` (at least 2) is how many penalties are tried for each.
+        A = FF' up to twice `entry_errors`.
         """
-        return None
+        message = f"{type(self).__name__} has no factor at hand: factor_rank is 0."
+        raise UnsupportedOperatorError(message)
 
     def apply_top(self, indices: Indices, weights: Vector, cardinality: int) -> tuple[Indices, NDArray[np.float64]]:
         """The indices and values of the ``cardinality`` largest entries of A x."""
@@ -320,10 +342,6 @@ class Operator(ABC):
         unit = float(np.finfo(self.dtype).eps)
         return (2.0 * samples + 20.0) * unit * np.abs(self.diagonal())
 
-    def factor(self) -> NDArray[np.float64] | None:
-        """F of shape (size, r) with A = FF' up to twice `entry_errors`, where one is at hand; None otherwise."""
-        return None
-
     def to_dense(self) -> NDArray[np.float64]:
         """The whole matrix in float64, for sizes up to LARGEST_MATERIALISED.
 
@@ -356,10 +374,6 @@ class Operator(ABC):
         """
         return [compute() for compute in work]
 
-    def negative_part(self) -> float:
-        """How far below zero an eigenvalue of A can be, proven; infinite where nothing is known."""
-        return 0.0 if self.psd_by_construction else np.inf
-
     def shifted(self, shift: float) -> Operator:
         """A + shift I."""
         from sparseigen.operators.wrapped import ShiftedOperator
@@ -386,6 +400,17 @@ class Operator(ABC):
         return f"<{type(self).__name__} {self.size} x {self.size} {self.dtype}>"
 
 
+def find_exponent(magnitude: float) -> int:
+    """The power of two just above a magnitude: dividing by it is exact and leaves a number below one.
+
+    Examples
+    --------
+    >>> find_exponent(3.0), find_exponent(0.0)
+    (2, 0)
+    """
+    return math.frexp(magnitude)[1] if magnitude > 0.0 else 0
+
+
 def scale_exponent(magnitude: float) -> int:
     """The power of two by which entries of that size are divided before squares of them are formed; most often 0.
 
@@ -397,5 +422,5 @@ def scale_exponent(magnitude: float) -> int:
     >>> scale_exponent(3.0), scale_exponent(1e200), scale_exponent(1e-200)
     (0, 665, -664)
     """
-    exponent = math.frexp(magnitude)[1] if magnitude > 0.0 else 0
+    exponent = find_exponent(magnitude)
     return exponent if abs(exponent) > LARGEST_PLAIN_EXPONENT else 0

@@ -41,8 +41,7 @@ class DenseData(Operator):
     layout needs it; column-major input used as it is (``center=False``) is not copied.
     """
 
-    positive_semidefinite = True
-    psd_by_construction = True
+    negative_part = 0.0
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         values = data.values
@@ -102,12 +101,15 @@ class DenseData(Operator):
         """Rounding of the dot products, of centring and scaling, and of the means."""
         return gram_errors(self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
 
-    def factor(self) -> NDArray[np.float64] | None:
-        """The data themselves, when they have fewer samples than variables."""
-        if self.n_samples > self.size:
-            return None
-        scaled: NDArray[np.float64] = self.variables.astype(np.float64, copy=False) * (1.0 / np.sqrt(self.divisor))
-        return scaled
+    @property
+    def factor_rank(self) -> int:  # type: ignore[override]
+        """The samples, when they are fewer than the variables."""
+        return self.n_samples if self.n_samples <= self.size else 0
+
+    def factor_rows(self, rows: Indices | slice) -> NDArray[np.float64]:
+        """The data themselves."""
+        chosen: NDArray[np.float64] = self.variables[rows].astype(np.float64, copy=False)
+        return chosen * float(1.0 / np.sqrt(self.divisor))
 
     @property
     def costs(self) -> AccessCosts:

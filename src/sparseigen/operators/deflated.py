@@ -48,7 +48,8 @@ class LowRankUpdated(WrappedOperator):
         self.find_negative_part: Callable[[], float] | None = None
         """For updates that leave a positive semidefinite matrix so, but for the rounding of what is stored."""
 
-    def negative_part(self) -> float:
+    @property
+    def negative_part(self) -> float:  # type: ignore[override]
         """From the rounding of the update, where the deflation is one that keeps the matrix semidefinite."""
         return np.inf if self.find_negative_part is None else self.find_negative_part()
 
@@ -100,7 +101,7 @@ class LowRankUpdated(WrappedOperator):
         absolute = (vectors * np.abs(values)) @ vectors.T
         rows = np.abs(self.left)
         spread = np.einsum("ij,ij->i", rows @ absolute, rows)
-        largest = np.abs(self.base.diagonal()) if self.base.psd_by_construction else _row_maxima(self.base)
+        largest = np.abs(self.base.diagonal()) if self.base.negative_part == 0.0 else _row_maxima(self.base)
         operations = 2.0 * self.left.shape[1] + 8.0
         rounding: NDArray[np.float64] = 2.0**-52 * operations * 1.01 * (np.maximum(spread, 0.0) + largest)
         # Products that underflow are off by an absolute amount, which the other factor may enlarge.
@@ -188,7 +189,7 @@ def _projection_defect(operator: Operator, x: Vector, product: Vector, value: fl
     With q the stored product and v the stored value, the stored matrix is the exact one less x e' + e x' plus f xx',
     e = q - Ax, f = v - x'Ax; and the exact one reaches no lower than A does, whatever the length of x below sqrt(2).
     """
-    before = operator.negative_part()
+    before = operator.negative_part
     if np.isinf(before):
         return np.inf
     support = np.flatnonzero(x)

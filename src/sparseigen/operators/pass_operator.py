@@ -148,8 +148,7 @@ class PassOperator(Operator):
     A subclass sets ``names`` and ``dtype``, defines `_pass`, and calls `_begin` at the end of its constructor.
     """
 
-    positive_semidefinite = True
-    psd_by_construction = True
+    negative_part = 0.0
     cache_bytes = CACHE_BYTES
     sparse_blocks = False
     """Whether blocks are compressed rows."""

@@ -30,8 +30,7 @@ class SparseData(Operator):
     because centred scores sum to zero; only their rounding error is subtracted.
     """
 
-    positive_semidefinite = True
-    psd_by_construction = True
+    negative_part = 0.0
 
     def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
         _check_fits(data.values)

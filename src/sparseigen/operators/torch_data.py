@@ -19,11 +19,11 @@ from sparseigen.kernels import torch_kernels
 from sparseigen.operators.contract import (
     LARGEST_MATERIALISED,
     AccessCosts,
-    DualParts,
     Indices,
     Matrix,
     Operator,
     Vector,
+    Weights,
 )
 from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
@@ -111,8 +111,7 @@ class TorchData(Operator):
     `projection` says what is taken out of the products.
     """
 
-    positive_semidefinite = True
-    psd_by_construction = True
+    negative_part = 0.0
     projection: Projection | None = None
     candidates: int | None = None
     """How many variables were chosen by `restricted`; None where all are there."""
@@ -249,13 +248,16 @@ class TorchData(Operator):
         terms = 2.0 * (self.n_samples + 2 * (self.projection.rank + longest) + 16)
         return self.projection.spread_errors(np.sqrt(errors)) ** 2 + terms * 2.0**-52 * self.radii() ** 2
 
-    def factor(self) -> NDArray[np.float64] | None:
-        """The data themselves, where they have fewer samples than variables and are small."""
-        if self.n_samples > self.size or self.size > LARGEST_MATERIALISED:
-            return None
+    @property
+    def factor_rank(self) -> int:  # type: ignore[override]
+        """The samples, where products of dual points (n x n) can be held."""
+        return self.n_samples if self.n_samples <= LARGEST_MATERIALISED else 0
+
+    def factor_rows(self, rows: Indices | slice) -> Tensor:
+        """Variables in float64 on the device, divided so that A = FF'."""
+        chosen = rows if isinstance(rows, slice) else self._places(rows)
         with self._room("the data in float64", 8 * self.n_samples * self.size):
-            rows: NDArray[np.float64] = self.rows(slice(None)).cpu().numpy() * (1.0 / np.sqrt(self.divisor))
-        return rows
+            return self.rows(chosen) * float(1.0 / np.sqrt(self.divisor))
 
     def _plain_diagonal(self) -> NDArray[np.float64]:
         """The diagonal before any deflation."""
@@ -290,7 +292,7 @@ class TorchData(Operator):
             block: NDArray[np.float64] = (left @ right.T / self.divisor).cpu().numpy()
         return block
 
-    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
         """|D x|^2 / (n - ddof) in float64, and how far off it can be: sums of k, then of n terms."""
         torch = require("torch", purpose="TorchData")
         with self._room("a quadratic form", 8 * len(indices) * self.n_samples):
@@ -331,15 +333,6 @@ class TorchData(Operator):
             applied: Matrix = product.cpu().numpy().T
         return applied
 
-    def closed_form_dual(
-        self, vectors: list[tuple[Indices, Vector]], cardinalities: list[int], trials: int
-    ) -> list[DualParts] | None:
-        """Dual points made, used and thrown away a block of variables at a time."""
-        from sparseigen.operators.torch_bounds import closed_form_duals
-
-        with self._room("dual points", 1 << 30):
-            return closed_form_duals(self, vectors, cardinalities, trials)
-
     def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
         """Steps on the device: the host looks every few of them; one pass over the data serves a block of runs."""
         from sparseigen.operators.torch_block import DeviceBlock
@@ -351,12 +344,12 @@ class TorchData(Operator):
             return Iteration(self, cardinalities, nonnegative=True)
         return DeviceBlock(self, cardinalities)
 
-    def scaled_gershgorin(self, cardinality: int, scaling: Vector, passes: int) -> float | None:
-        """The scaled row bound, row blocks of A made and used up on the device."""
-        from sparseigen.operators.torch_bounds import scaled_row_bound
+    def top_row_sums(self, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats, Floats]:
+        """Row blocks of A made and used up on the device, in the data's precision."""
+        from sparseigen.operators.torch_rows import top_row_sums
 
         with self._room("blocks of rows", 1 << 30):
-            return scaled_row_bound(self, cardinality, scaling, passes)
+            return top_row_sums(self, rows, weights, count)
 
     @property
     def costs(self) -> AccessCosts:

@@ -18,6 +18,7 @@ from sparseigen.operators.contract import (
     Matrix,
     Operator,
     Vector,
+    Weights,
 )
 
 
@@ -123,6 +124,23 @@ class ShiftedOperator(WrappedOperator):
         product: Matrix = self.multiplier * self.base.block_apply(block) + self.shift * block
         return product.astype(self.dtype, copy=False)
 
+    def top_row_sums(
+        self, rows: Indices, weights: Weights, count: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The base's, whose magnitudes off the diagonal are the same; from the columns where a factor scales them."""
+        if abs(self.multiplier) != 1.0:
+            return super().top_row_sums(rows, weights, count)
+        return self.base.top_row_sums(rows, weights, count)
+
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
+        """The base's, plus the shift times x'x, a sum of k terms; from the columns where a factor scales them."""
+        if abs(self.multiplier) != 1.0:
+            return super().quadratic_form(indices, weights)
+        form, error = self.base.quadratic_form(indices, weights)
+        added = self.shift * float(np.dot(weights, weights))
+        rounding = 2.0**-52 * ((len(indices) + 4) * abs(added) + abs(form))
+        return self.multiplier * form + added, error * (1.0 + 2.0**-50) + rounding
+
     def shifted(self, shift: float) -> Operator:
         """Another shift on top, in the same wrapper."""
         return ShiftedOperator(self.base, multiplier=self.multiplier, shift=self.shift + shift)
@@ -158,7 +176,7 @@ class RestrictedOperator(WrappedOperator):
         self.candidates, self.size = candidates, len(candidates)
         self.names = None if base.names is None else tuple(base.names[i] for i in candidates)
         self.positive_semidefinite = base.positive_semidefinite or None
-        self.psd_by_construction = base.psd_by_construction
+        self.factor_rank = base.factor_rank
 
     def _around(self, base: Operator) -> Operator:
         return RestrictedOperator(base, self.candidates)
@@ -189,7 +207,7 @@ class RestrictedOperator(WrappedOperator):
         """The same where the base's data are."""
         return self.base.native_columns(self.candidates[indices])[self.candidates]
 
-    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float] | None:
+    def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
         """The base's."""
         return self.base.quadratic_form(self.candidates[indices], weights)
 
@@ -201,10 +219,19 @@ class RestrictedOperator(WrappedOperator):
         """Those of the candidates."""
         return self.base.entry_errors()[self.candidates]
 
-    def factor(self) -> NDArray[np.float64] | None:
+    def factor_rows(self, rows: Indices | slice) -> Any:
         """The candidates' rows of the base's factor."""
-        factor = self.base.factor()
-        return None if factor is None else factor[self.candidates]
+        return self.base.factor_rows(self.candidates[rows])
+
+    def top_row_sums(
+        self, rows: Indices, weights: Weights, count: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Where transfers cost, the base's sums with no weight on other variables; else from the columns."""
+        if not self.costs.transfers:
+            return super().top_row_sums(rows, weights, count)
+        spread = np.zeros(self.base.size)
+        spread[self.candidates] = weights
+        return self.base.top_row_sums(self.candidates[rows], spread, count)
 
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """The base's entries."""
@@ -217,6 +244,7 @@ class RestrictedOperator(WrappedOperator):
         product: Matrix = self.base.block_apply(spread)[self.candidates]
         return product
 
-    def negative_part(self) -> float:
+    @property
+    def negative_part(self) -> float:  # type: ignore[override]
         """The base's: a principal submatrix reaches no lower."""
-        return self.base.negative_part()
+        return self.base.negative_part

@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen import kernels
 from sparseigen.certificates.portfolio import smallest_bound
 from sparseigen.certificates.problem import BoundProblem, Proven
-from sparseigen.certificates.rounding import TINY, UNIT, ZERO, achieved_value, gamma
-from sparseigen.certificates.scaled_rows import FLOOR, row_bound, starting_weights
+from sparseigen.certificates.rounding import ZERO, achieved_value
+from sparseigen.certificates.scaled_rows import (
+    find_removable,
+    form_rows,
+    improve_weights,
+    row_bound,
+    starting_weights,
+)
 from sparseigen.checks.arguments import check_positive, check_tolerance
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate, StopReason
@@ -27,7 +32,7 @@ MOST_ROWS_ABOVE = 512
 """With more rows above the cutoff than this, a whole-matrix probe from products is not tried."""
 
 
-def surviving(problem: BoundProblem, cutoff: float, passes: int) -> Indices:
+def find_survivors(problem: BoundProblem, cutoff: float, passes: int) -> Indices:
     """The variables that remain after probing from row blocks; used where the matrix is too large to be held.
 
     The same rule as at the nodes of the search, but only the rows above the cutoff are read again.
@@ -38,28 +43,17 @@ def surviving(problem: BoundProblem, cutoff: float, passes: int) -> Indices:
     weights = starting_weights(problem)
     alive = np.ones(problem.size, dtype=bool)
     for _ in range(passes):
-        rows, least = _row_values(problem, weights)
+        rows, least = form_rows(problem, weights)
         above = np.flatnonzero(rows > cutoff)
         if 0 < above.size <= MOST_ROWS_ABOVE:
-            entries = np.vstack([np.abs(block) for _, block in problem.blocks(above)]) * weights
-            loss = (least[above, None] - np.minimum(entries, least[above, None])) / weights[above, None]
-            forced = rows[above, None] - loss + 16.0 * UNIT * np.abs(rows[above, None])
-            alive &= (rows > cutoff) | ~(forced <= cutoff).all(axis=0)
+            products = np.vstack([np.abs(block) for _, block in problem.blocks(above)]) * weights
+            alive &= (rows > cutoff) | ~find_removable(rows[above], least[above], weights[above], products, cutoff)
         elif above.size == 0:
             alive[:] = False
         if alive.sum() <= LARGEST_MATERIALISED:
             break
-        weights = np.maximum(weights * rows / (weights * rows).max(), FLOOR)
+        weights = improve_weights(weights, rows)
     return everything[alive]
-
-
-def _row_values(problem: BoundProblem, weights: Numbers) -> tuple[Numbers, Numbers]:
-    rows, least = np.empty(problem.size), np.empty(problem.size)
-    for own, block in problem.blocks():
-        sums, least[own] = kernels.top_row_sums(block, own, weights, problem.cardinality - 1)
-        rest, diagonal = sums / weights[own], problem.diagonal[own]
-        rows[own] = diagonal + rest + 2.0 * gamma(problem.cardinality + 8) * (np.abs(diagonal) + rest) + TINY
-    return rows + problem.margin, least
 
 
 TIME_LIMIT, GAP = 60.0, 1e-6
@@ -141,7 +135,7 @@ def _find(bracket: Bracket, problem: BoundProblem, options: SolverOptions) -> No
 
 def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, deadline: float, gap: float) -> None:
     cutoff = problem.achieved + 0.5 * gap * max(abs(problem.achieved), ZERO)
-    alive = surviving(problem, cutoff, PRESOLVE_PASSES)
+    alive = find_survivors(problem, cutoff, PRESOLVE_PASSES)
     bracket.survivors = len(alive)
     if len(alive) > LARGEST_MATERIALISED:
         bracket.searchable = False  # too large to search; the root's bracket stands

@@ -1,6 +1,4 @@
-"""The tree of a branch and bound search over supports.
-
-Best-first branch and bound.
+"""The tree of a best-first branch and bound search over supports.
 
 At any moment the optimum lies between the value of the best answer and the largest of: the bounds of the open nodes,
 the bound of the node in hand, and what was cut off. That bracket is what an interrupted search returns.
@@ -15,9 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparseigen.certificates.elimination import Node, Tree, bounded
+from sparseigen.certificates.elimination import Node, Tree, bound_node
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import ZERO, achieved_value
+from sparseigen.certificates.scaled_rows import weights_from_product
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.checks.memory import check_room
 from sparseigen.kernels.eigen import leading_eigenpair
@@ -25,7 +24,7 @@ from sparseigen.operators.contract import Indices, SparseVector
 from sparseigen.solvers.interface import Progress
 
 
-def children(node: Node, cutoff: float) -> list[Node]:
+def make_children(node: Node, cutoff: float) -> list[Node]:
     """Branch on the free variable of largest weight among those whose row is above the cutoff.
 
     Every support above the cutoff holds a variable whose row is above it, so when no inside row is and only one free
@@ -36,7 +35,7 @@ def children(node: Node, cutoff: float) -> list[Node]:
     inside_above = bool((node.rows[: node.n_inside] > cutoff).any())
     pool = above if above.size else np.arange(len(free_rows))
     chosen = node.n_inside + int(pool[node.weights[node.n_inside + pool].argmax()])
-    taken = _moved_inside(node, chosen)
+    taken = _move_inside(node, chosen)
     if not inside_above and above.size == 1:
         return [taken]
     keep = np.arange(len(node.members)) != chosen
@@ -44,7 +43,7 @@ def children(node: Node, cutoff: float) -> list[Node]:
     return [taken, left]
 
 
-def _moved_inside(node: Node, position: int) -> Node:
+def _move_inside(node: Node, position: int) -> Node:
     order = np.concatenate([np.arange(node.n_inside), [position], np.arange(node.n_inside, len(node.members))])
     order = np.delete(order, position + 1)
     return replace(
@@ -70,7 +69,7 @@ class Search:
         self, problem: BoundProblem, alive: Indices, incumbent: SparseVector, gap: float, progress: Progress
     ) -> None:
         self.problem, self.alive, self.progress, self.gap = problem, alive, progress, gap
-        matrix = problem.dense if problem.dense is not None else _block(problem, alive)
+        matrix = problem.dense if problem.dense is not None else _form_block(problem, alive)
         diagonal = np.ascontiguousarray(problem.diagonal[alive])
         self.tree = Tree(np.ascontiguousarray(matrix), diagonal, problem.cardinality, problem.margin)
         self.incumbent, self.lower = incumbent, problem.achieved
@@ -117,7 +116,7 @@ class Search:
             self.cut_off = max(self.cut_off, self.cutoff)
         everything = np.arange(len(self.alive), dtype=np.int64)
         root = Node(everything, 0, self._root_weights(), self.root_bound, np.full(len(everything), np.inf))
-        root = bounded(self.tree, root, self.cutoff, ROOT_PASSES)
+        root = bound_node(self.tree, root, self.cutoff, ROOT_PASSES)
         if len(root.members) < self.problem.size:
             self.cut_off = max(self.cut_off, self.cutoff)
         kept = root.members
@@ -135,7 +134,7 @@ class Search:
 
     def _expand(self, node: Node, passes: int) -> None:
         size = len(node.members)
-        node = bounded(self.tree, node, self.cutoff, passes)
+        node = bound_node(self.tree, node, self.cutoff, passes)
         if len(node.members) < size:  # what was fixed out is below the cutoff, which is now part of the proof
             self.cut_off = max(self.cut_off, self.cutoff)
         self._branch(node)
@@ -160,7 +159,7 @@ class Search:
             free = node.members[node.n_inside :]
             best = np.argsort(-node.weights[node.n_inside :], kind="stable")[:picks]
             self._try(np.concatenate([node.members[: node.n_inside], free[best]]))
-        following = children(node, self.cutoff)
+        following = make_children(node, self.cutoff)
         if len(following) == 1:  # supports without the variable taken in are below the cutoff
             self.cut_off = max(self.cut_off, self.cutoff)
         for child in following:
@@ -190,19 +189,15 @@ class Search:
         columns = np.isin(self.alive, self.incumbent.indices)
         spread = np.zeros(len(self.alive))
         spread[columns] = self.incumbent.weights[np.isin(self.incumbent.indices, self.alive)]
-        product = np.abs(self.tree.matrix @ spread)
-        cardinality = min(self.tree.cardinality, len(product))
-        kth = np.partition(product, len(product) - cardinality)[len(product) - cardinality]
-        weights = np.maximum(product, kth)
-        return np.maximum(weights / weights.max(), 1e-7) if weights.any() else np.ones(len(product))
+        return weights_from_product(self.tree.matrix @ spread, self.tree.cardinality)
 
     def _unscaled(self, value: float) -> float:
         return float(np.ldexp(value, self.problem.exponent))
 
 
-def _block(problem: BoundProblem, alive: Indices) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def _form_block(problem: BoundProblem, alive: Indices) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     check_room(16 * len(alive) ** 2, f"a search over {len(alive)} variables", "use sparse_eigenvector instead")
     block = np.empty((len(alive), len(alive)))
-    for own, rows in problem.blocks(alive):
-        block[np.searchsorted(alive, own)] = rows[:, alive]
+    for members, rows in problem.blocks(alive):
+        block[np.searchsorted(alive, members)] = rows[:, alive]
     return block

@@ -38,5 +38,7 @@ def test_gram_matrix_is_formed_only_where_it_pays(rng: np.random.Generator) -> N
 
 def test_factor_reproduces_the_covariance(rng):
     operator = se.covariance(rng.standard_normal((5, 12)))
-    assert np.allclose(operator.factor() @ operator.factor().T, operator.to_dense(), rtol=1e-13, atol=1e-13)
-    assert se.covariance(rng.standard_normal((20, 12))).factor() is None
+    rows = operator.factor_rows(slice(None))
+    assert rows.shape == (12, operator.factor_rank) == (12, 5)
+    assert np.allclose(rows @ rows.T, operator.to_dense(), rtol=1e-13, atol=1e-13)
+    assert se.covariance(rng.standard_normal((20, 12))).factor_rank == 0

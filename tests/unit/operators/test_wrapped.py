@@ -8,7 +8,7 @@ import pytest
 import sparseigen as se
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import LARGEST_PLAIN_EXPONENT, scale_exponent
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import ShiftedOperator, scaled
 from sparseigen.solve.eigenvector import find_search_unit
 from tests.common.entries import within
 
@@ -54,3 +54,28 @@ def test_the_scale_of_a_search_is_a_power_of_two_beyond_the_plain_range(exponent
     assert scaled(matrix, 1.0) is matrix
     twice = scaled(scaled(matrix.shifted(magnitude), 2.0), -0.5)
     np.testing.assert_array_equal(twice.to_dense(), -matrix.shifted(magnitude).to_dense())
+
+
+def test_forms_and_row_sums_of_wrapped_matrices_are_those_of_their_columns(rng):
+    """What a wrapper takes from its base, against the contract's default, which looks at columns."""
+    base = se.covariance(rng.standard_normal((6, 9)))
+    chosen, weights, vector = np.array([0, 3, 4, 7]), rng.uniform(0.1, 1.0, 9), rng.standard_normal(3)
+    wrapped = [
+        base.shifted(0.7),
+        scaled(base, -1.0),
+        scaled(base, -1.0).shifted(-3.0),
+        ShiftedOperator(base, multiplier=0.25, shift=1.0),
+    ]
+    for operator in [*wrapped, base.restricted(np.arange(9)), base.deflated(np.ones(9))]:
+        matrix = operator.to_dense()
+        for count in (0, 2, 8):
+            sums, least, shortfall = operator.top_row_sums(chosen, weights, count)
+            for place, row in enumerate(chosen):
+                products = np.sort(np.delete(np.abs(matrix[row]) * weights, row))[::-1][:count]
+                assert sums[place] == pytest.approx(products.sum(), rel=1e-12)
+                assert least[place] == pytest.approx(products[-1] if count else 0.0, rel=1e-12)
+            assert (shortfall <= 1e-300).all()
+        form, error = operator.quadratic_form(chosen[:3], vector)
+        exact = vector @ matrix[np.ix_(chosen[:3], chosen[:3])] @ vector
+        assert abs(form - exact) <= error + 1e-14 * np.abs(matrix).sum()
+        assert error <= 1e-13 * np.abs(matrix).sum()

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 import sparseigen as se
 from fuzzing.carriers import Foreign
 from sparseigen.errors import UnsupportedOperatorError, ZeroMatrixError
+from sparseigen.solvers.semidefinite import _dual_bound
+from tests.unit.certificates.exact_arithmetic import SEEDS, bounds_eigenvalues, exact, symmetric
 
 
 def test_dspca_refuses_a_matrix_of_zeros():
@@ -36,3 +38,14 @@ def test_dspca_accepts_as_many_variables_as_its_message_says(data, monkeypatch) 
     assert se.sparse_eigenvector(np.cov(data[:, :6].T), 2, method="dspca").value > 0.0
     with pytest.raises(UnsupportedOperatorError, match="accepts up to 6 variables, got 7"):
         se.sparse_eigenvector(np.cov(data[:, :7].T), 2, method="dspca")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_dual_bound_of_the_relaxation_is_above_the_exact_sum(seed):
+    matrix, dual = symmetric(seed) / 8.0, symmetric(seed + 100) / 64.0
+    bound = _dual_bound(matrix, dual, 3)
+    size = range(5)
+    rest = [[exact(matrix[i, j]) - exact(dual[i, j]) for j in size] for i in size]
+    penalty = 3 * exact(np.abs(dual).max())
+    assert bounds_eigenvalues(exact(bound) - penalty, rest)
+    assert not bounds_eigenvalues(exact(bound - 1e-12) - penalty, rest)

@@ -9,7 +9,10 @@ import pandas as pd
 import pytest
 
 import sparseigen as se
+from sparseigen.certificates.rounding import achieved_value
+from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.deflated import DEFLATIONS
+from sparseigen.operators.wrapped import scaled
 from tests.brute_force import small_matrix
 
 
@@ -122,3 +125,23 @@ def test_components_of_float32_data_are_confirmed_on_an_operator_of_ones_own(def
             wrong = replace(result.certificate, lower_bound=result.certificate.lower_bound * 1.0001)
             assert not se.verify(replace(result, certificate=wrong), remaining)
             remaining = DEFLATIONS[deflation](remaining, result.vector)
+
+
+def test_verification_searches_where_bounds_do_not_reach(monkeypatch):
+    """A claim that only the search proves, and one that is false."""
+    matrix = np.cov(np.random.default_rng(3).standard_normal((40, 24)), rowvar=False)
+    result = se.solve_exact(matrix, 4)
+    assert result.certificate.method == "branch and bound"
+    monkeypatch.setattr("sparseigen.certificates.portfolio.TIGHT_SECONDS", 0.0)
+    checked = se.verify(result, matrix)
+    assert checked, str(checked)
+    assert "by branch and bound" in str(checked)
+
+
+def test_verification_of_the_other_end_and_of_the_bracket_itself():
+    matrix = small_matrix(np.random.default_rng(5), 9, "indefinite")
+    result = se.sparse_eigenvector(matrix, 3, which="smallest")
+    assert se.verify(result, matrix)
+    operator = scaled(se.operators.as_operator(matrix), -1.0)
+    vector = SparseVector(result.support, result.vector[result.support])
+    assert result.certificate.upper_bound == pytest.approx(-achieved_value(operator, vector))

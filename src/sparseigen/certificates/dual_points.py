@@ -1,0 +1,230 @@
+"""Dual points of the penalised problem and what they prove, in one text for NumPy arrays and torch tensors.
+
+Let A = FF' with rows f_i. For any vectors z_i let rho_i be the largest eigenvalue of f_i f_i' - z_i z_i' (at least 0).
+Then (f_i'q)^2 <= (z_i'q)^2 + rho_i for every unit q, and for every support of k variables
+
+    lambda_max(A_SS) <= lambda_max(sum_i z_i z_i') + the sum of the k largest rho_i.
+
+Rows are asked for a block of variables at a time, in the type of array that the factor hands out, and everything is
+float64. Of the p x r dual points only their r x r Gram matrix and one remainder per variable ever exist at once, and
+nothing else leaves a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparseigen.certificates.factor import Array, Factor, namespace, row_dots, to_host
+from sparseigen.certificates.problem import Numbers
+from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
+from sparseigen.certificates.spectral import largest_eigenvalue_bound
+from sparseigen.operators.matrix import multiply_transposed
+
+LARGEST_POINT = 2.0**200
+"""Dual points beyond this prove nothing for a matrix with entries of size about one."""
+UNDERFLOW = 1e-140
+"""Added to every remainder: more than squares of numbers too small for float64 can add up to."""
+BLOCK_ENTRIES = 1 << 23
+"""Entries of the factor worked on at a time, about six copies of them."""
+POWER_STEPS = 24
+GOLDEN = 0.6180339887498949
+
+
+def support_points(rows: Array, direction: Array, penalty: float) -> Array:
+    """The closed-form dual points for a unit direction q and a penalty rho.
+
+    With c_i = (f_i'q)^2 and g_i = f_i - (f_i'q) q, the part of f_i orthogonal to q: where c_i > rho,
+    z_i = (f_i (f_i'q) - rho q) / sqrt(c_i - rho) = (f_i'q) / sqrt(c_i - rho) g_i + sqrt(c_i - rho) q. Elsewhere z_i is
+    a multiple of g_i with |z_i|^2 = rho (|f_i|^2 - rho) / (rho - c_i), or zero when |f_i|^2 <= rho.
+    """
+    xp = namespace(rows)
+    along = rows @ direction
+    shares, squares = along**2, row_dots(rows, rows)
+    inside, across = shares > penalty, rows - along[:, None] * direction
+    rise = xp.sqrt(xp.clip(shares - penalty, TINY, None))
+    lengths = xp.clip(xp.sqrt(row_dots(across, across)), TINY, None)
+    room = xp.clip(penalty - shares, 1e-30, None)  # a share equal to the penalty leaves no room: a useless bound
+    wanted = xp.sqrt(penalty * xp.clip(squares - penalty, 0.0, None) / room)
+    across *= xp.where(inside, along / rise, wanted / lengths)[:, None]
+    across += xp.where(inside, rise, 0.0)[:, None] * direction
+    return across
+
+
+def remainders(rows: Array, points: Array) -> Array:
+    """rho_i for every variable, raised past its rounding.
+
+    rho_i is the larger root of t^2 - (|f|^2 - |z|^2) t - |f|^2 |z_perp|^2 with z_perp the part of z orthogonal to f;
+    it grows with both coefficients, so both are raised past their errors first.
+    """
+    xp, error = namespace(rows), 2.0 * gamma(rows.shape[1] + 8)
+    squares, sizes = row_dots(rows, rows), row_dots(points, points)
+    minus, plus = rows - points, rows + points
+    difference = row_dots(minus, plus)
+    difference += error * xp.sqrt(row_dots(minus, minus) * row_dots(plus, plus))
+    share = row_dots(rows, points) / xp.clip(squares, TINY, None)
+    apart = points - share[:, None] * rows
+    across = xp.sqrt(row_dots(apart, apart))
+    # A wrong share only makes the computed part longer, except by its own rounding: z and f times a few roundings.
+    across = across * (1.0 + error) + 4.0 * UNIT * (xp.sqrt(sizes) + xp.abs(share) * xp.sqrt(squares))
+    product = squares * (1.0 + error) * across**2
+    root = xp.sqrt(difference**2 + 4.0 * product)
+    # Where the difference is negative the other form of the root does not cancel.
+    below = 2.0 * product / xp.clip(root - difference, TINY, None)
+    return xp.where(difference >= 0.0, 0.5 * (difference + root), below) * (1.0 + 16.0 * UNIT) + UNDERFLOW
+
+
+class DualParts(NamedTuple):
+    """Dual points by what a bound needs of them.
+
+    ``gram`` is sum_i z_i z_i' as computed in float64 from p terms in any order, ``squares`` the sum of the |z_i|^2,
+    ``remainders`` the rho_i, raised past their rounding.
+    """
+
+    gram: Numbers
+    squares: float
+    remainders: Numbers
+
+
+@dataclass(frozen=True)
+class ClosedForm:
+    """The points of `support_points` for one direction and penalty, by their Gram matrix (where the factor lives).
+
+    ``promise`` is what they prove up to rounding.
+    """
+
+    direction: Array
+    penalty: float
+    gram: Array
+    squares: float
+    promise: float
+
+
+def blocks(rows: Array) -> Iterator[tuple[slice, Array]]:
+    """The rows of a factor, a block of variables at a time."""
+    size, rank = rows.shape
+    step = max(1, BLOCK_ENTRIES // max(rank, 1))
+    for begin in range(0, size, step):
+        part = slice(begin, min(begin + step, size))
+        yield part, rows[part]
+
+
+def measure(rows: Array, points: Array | ClosedForm) -> DualParts:
+    """What a bound needs of dual points: given one row per variable, or in closed form."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if isinstance(points, ClosedForm):
+            gram, squares = points.gram, points.squares
+        else:
+            gram, squares = add_up_gram(made for _, made in _pairs(rows, points))
+        gram = to_host(0.5 * (gram + gram.T))
+        if not squares < LARGEST_POINT**2:
+            return DualParts(gram, np.inf, np.full(rows.shape[0], np.inf))
+        found = [to_host(remainders(block, made)) for block, made in _pairs(rows, points)]
+    return DualParts(gram, squares, np.concatenate(found))
+
+
+def _pairs(rows: Array, points: Array | ClosedForm) -> Iterator[tuple[Array, Array]]:
+    """Blocks of the factor and of the points."""
+    for part, block in blocks(rows):
+        if isinstance(points, ClosedForm):
+            yield block, support_points(block, points.direction, points.penalty)
+        else:
+            yield block, points[part]
+
+
+def add_up_gram(pieces: Iterator[Array]) -> tuple[Array, float]:
+    """The Gram matrix of points that come a block at a time, and the sum of their squares."""
+    gram, squares = None, 0.0
+    for piece in pieces:
+        product = multiply_transposed(piece, piece) if isinstance(piece, np.ndarray) else piece.T @ piece
+        if gram is None:
+            gram = product
+        else:
+            gram += product
+        squares += float(row_dots(piece, piece).sum())
+    return gram, squares
+
+
+def dual_value(
+    factor: Factor, points: Array | ClosedForm, cardinality: int, *, hopeless_above: float = np.inf
+) -> float:
+    """The proven bound that the dual points give, rounding included; infinite where squares of them overflow."""
+    parts = measure(factor.rows, points)
+    if not _usable(parts):
+        return np.inf
+    total = sum_of_largest(parts.remainders, cardinality) * (1.0 + 2.0 * gamma(cardinality))
+    penalty = total + factor.rest + _gram_slack(parts)
+    top = largest_eigenvalue_bound(parts.gram, hopeless_above=hopeless_above - penalty)
+    return (top + penalty) * (1.0 + 16.0 * UNIT)
+
+
+def dual_values(parts: DualParts, rest: Numbers | float = 0.0) -> Numbers:
+    """The same for every cardinality 1..p at once: the points do not depend on k, only the number of terms does."""
+    size = len(parts.remainders)
+    if not _usable(parts):
+        return np.full(size, np.inf)
+    totals = np.cumsum(np.sort(parts.remainders)[::-1]) * (1.0 + 2.0 * gamma(size))
+    values: Numbers = largest_eigenvalue_bound(parts.gram) + (totals + rest + _gram_slack(parts))
+    return values * (1.0 + 16.0 * UNIT)
+
+
+def _usable(parts: DualParts) -> bool:
+    """Whether no number left the range of float64."""
+    finite = np.isfinite(parts.gram).all() and np.isfinite(parts.remainders).all() and np.isfinite(parts.squares)
+    return bool(finite)
+
+
+def _gram_slack(parts: DualParts) -> float:
+    """The rounding of the points' Gram matrix: p-term sums, at most that share of its trace in the spectral norm."""
+    return 2.0 * gamma(len(parts.remainders)) * parts.squares + TINY
+
+
+def shares_along(rows: Array, direction: Array) -> Numbers:
+    """(f_i'q)^2 for every variable, on the host."""
+    return np.concatenate([to_host((block @ direction) ** 2) for _, block in blocks(rows)])
+
+
+def search_penalty(
+    rows: Array, direction: Array, inside: int, cardinality: int, trials: int, *, hopeless_above: float = np.inf
+) -> ClosedForm:
+    """The closed form at the best of some penalties between the last share inside and the first outside.
+
+    A golden section search, ended after so many trials (at least two), or after two that are both hopeless.
+    """
+    shares = shares_along(rows, direction)
+    place = len(shares) - inside
+    ordered = np.partition(shares, (place - 1, place))
+    low, width = float(ordered[place - 1]), float(ordered[place] - ordered[place - 1])
+    left, right = 0.0, 1.0
+    inner, outer = (_form_at(rows, direction, low + at * width, cardinality) for at in (1.0 - GOLDEN, GOLDEN))
+    hopeless = min(inner.promise, outer.promise) > hopeless_above
+    for _ in range(0 if hopeless else trials - 2):
+        if inner.promise <= outer.promise:
+            right, outer = left + GOLDEN * (right - left), inner
+            inner = _form_at(rows, direction, low + (right - GOLDEN * (right - left)) * width, cardinality)
+        else:
+            left, inner = right - GOLDEN * (right - left), outer
+            outer = _form_at(rows, direction, low + (left + GOLDEN * (right - left)) * width, cardinality)
+    return min(inner, outer, key=lambda form: form.promise)
+
+
+def _form_at(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram, squares = add_up_gram(support_points(block, direction, penalty) for _, block in blocks(rows))
+    if not squares < LARGEST_POINT**2:
+        return ClosedForm(direction, penalty, gram, squares, np.inf)
+    return ClosedForm(direction, penalty, gram, squares, _largest_eigenvalue(gram, direction) + cardinality * penalty)
+
+
+def _largest_eigenvalue(gram: Array, direction: Array) -> float:
+    """An estimate that ranks penalties and proves nothing; on a device by power steps from a vector that is close."""
+    if isinstance(gram, np.ndarray):
+        return float(np.linalg.eigvalsh(gram)[-1])
+    vector = direction
+    for _ in range(POWER_STEPS):
+        vector = gram @ vector
+        vector = vector / vector.norm().clip(TINY, None)
+    return float(vector @ (gram @ vector))

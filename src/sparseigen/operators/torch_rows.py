@@ -1,0 +1,87 @@
+"""Sums of the largest entries of rows of A from data on a device: row blocks are made, used and thrown away there.
+
+What `top_row_sums` returns bounds the exact sums, whatever the order of summation on the device. Let u be the unit
+roundoff of the data's precision and R_i = sqrt(A_ii), or after a deflation P of m components
+R_i = sum_a |P_ai| sqrt(A_aa).
+
+- An entry A_ij, the inner product of two variables of n numbers less m products, is off by at most gamma R_i R_j with
+  gamma = 2 (n + 4 m + 16) u. The sum of the k - 1 largest grows by at most gamma R_i times the sum of the k - 1
+  largest R_j d_j, which is part of the shortfall;
+- d_j is rounded to the data's precision, and the product with it is rounded once more: (1 - u)^-2 < 1 + 4 u, which is
+  part of the shortfall;
+- numbers too small for the precision are flushed to zero by at most its smallest normal number each: part of it too;
+- the sums themselves are float64, one rounding per addition, as everywhere.
+
+docs/theory-bounds.md has the derivation. tf32 is never used here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.kernels import torch_kernels
+from sparseigen.operators.contract import Indices, Weights
+
+if TYPE_CHECKING:
+    from sparseigen.operators.torch_data import TorchData
+
+Tensor = Any
+Floats = NDArray[np.float64]
+
+BLOCK_ENTRIES = 1 << 27
+"""Entries of A made at a time."""
+MOST_ROWS = 32768
+MOST_OPERATIONS = {"cuda": 4.0e14, "cpu": 4.0e12}
+"""Multiplications for the rows asked for, p n each, above which the shortfall is infinite: seconds on a large GPU."""
+
+
+def top_row_sums(data: TorchData, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats, Floats]:
+    """See `Operator.top_row_sums`; the shortfall is infinite where the sums would take more than seconds."""
+    sums, least, nothing = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    if count == 0 or len(rows) == 0:
+        return sums, least, nothing
+    if float(data.size) * len(rows) * (data.n_samples + 256) > MOST_OPERATIONS[data.device.type]:
+        return sums, least, nothing + np.inf
+    sums, least = _computed_sums(data, rows, weights, count)
+    rank = 0 if data.projection is None else data.projection.rank
+    precision = np.finfo(data.dtype)
+    unit = float(precision.eps) / 2.0
+    gamma = 2.0 * (data.n_samples + 4 * rank + 16) * unit
+    radii = data.radii() * (1.0 + (data.n_samples + 64) * 2.0**-52)
+    largest = float(np.sort(radii * weights)[data.size - count :].sum())
+    flushed = count * (data.n_samples + 8) * 4.0 * float(precision.smallest_normal) * max(1.0, float(weights.max()))
+    return sums, least, 4.0 * unit * sums + gamma * radii[rows] * largest * (1.0 + 4.0 * unit) + flushed
+
+
+def _computed_sums(data: TorchData, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats]:
+    """The sums and the smallest product used, as computed."""
+    import torch
+
+    scaling, against = data._tensor(weights), data.variables.T
+    step = max(1, min(MOST_ROWS, BLOCK_ENTRIES // data.size, len(rows)))
+    storage = data.variables.new_empty(step, data.size)
+    select = torch_kernels.Selection(data.variables, step, data.size) if torch_kernels.usable(data.variables) else None
+    wanted = torch.full((step,), count, dtype=torch.int32, device=data.variables.device)
+    pieces = []
+    for first in range(0, len(rows), step):
+        places = rows[first : first + step]
+        scores = _deflated_rows(data, places)
+        block = torch.matmul(scores, against, out=storage[: len(places)])
+        if data.projection is not None:
+            block.addmm_(scores @ data.projection.scores_native.T, data.projection.against_native.T, alpha=-1.0)
+        block.abs_().mul_(scaling)
+        block.scatter_(1, data._places(places)[:, None], 0.0)
+        pieces.append(torch_kernels.top_sums(block, count) if select is None else select.top_sums(block, wanted))
+    sums, least = (torch.cat(parts).cpu().numpy() / data.divisor for parts in zip(*pieces, strict=True))
+    return sums, least
+
+
+def _deflated_rows(data: TorchData, places: Indices) -> Tensor:
+    """Some variables in the data's precision; neighbours are not copied."""
+    together = bool((np.diff(places) == 1).all())
+    chosen = slice(int(places[0]), int(places[-1]) + 1) if together else data._places(places)
+    plain = data.variables[chosen]
+    return plain if data.projection is None else data.projection.of_rows(plain, chosen)

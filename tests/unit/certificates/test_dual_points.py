@@ -1,0 +1,94 @@
+"""Any dual points prove a valid bound, and what is computed is never below what they prove."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sparseigen.certificates.dual_points import DualParts, dual_value, dual_values, measure, remainders, support_points
+from sparseigen.certificates.factor import find_factor
+from sparseigen.certificates.problem import BoundProblem
+from sparseigen.operators import as_operator
+from tests.brute_force import brute_force
+from tests.unit.certificates.exact_arithmetic import SEEDS, bounds_eigenvalues, exact, gram, random_gram
+
+
+def test_any_dual_points_give_a_valid_bound(rng):
+    matrix = random_gram(rng)
+    for cardinality in range(1, 10):
+        problem = BoundProblem(as_operator(matrix), cardinality)
+        factor = find_factor(problem)
+        optimum = brute_force(matrix, cardinality)
+        for scale in (0.0, 0.1, 1.0, 10.0):
+            points = factor.rows + scale * rng.standard_normal(factor.rows.shape)
+            assert problem.unscaled(dual_value(factor, points, cardinality)) >= optimum
+        assert problem.unscaled(dual_value(factor, 0.0 * factor.rows, cardinality)) >= optimum
+
+
+def test_closed_form_is_exact_on_a_planted_block():
+    matrix = 0.01 * np.eye(12)
+    matrix[:4, :4] += 1.0
+    problem = BoundProblem(as_operator(matrix), 4)
+    factor = find_factor(problem)
+    direction = factor.rows[:4].sum(axis=0)
+    direction /= np.linalg.norm(direction)
+    shares = np.sort((factor.rows @ direction) ** 2)[::-1]
+    points = support_points(factor.rows, direction, 0.5 * (shares[3] + shares[4]))
+    assert problem.unscaled(dual_value(factor, points, 4)) == pytest.approx(4.01, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_remainders_are_above_the_exact_roots(seed):
+    """rho bounds f f' - z z' when it is above the larger root of a quadratic equation with rational coefficients."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((6, 3))
+    for points in (rows * (1.0 + 1e-9), rows * 0.5, rows + rng.standard_normal((6, 3)), 2.0 * rows, 0.0 * rows):
+        found = remainders(rows, points)
+        for f, z, rho in zip(exact(rows), exact(points), exact(found), strict=True):
+            square, size = sum(a * a for a in f), sum(a * a for a in z)
+            across = square * size - sum(a * b for a, b in zip(f, z, strict=True)) ** 2
+            assert rho * rho - (square - size) * rho - across > 0
+            assert 2 * rho > square - size
+            close = rho * (1 - Fraction(1, 10**11)) - (square + size) / 10**13
+            assert close <= 0 or close * close - (square - size) * close - across < 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_dual_bound_is_above_what_its_points_prove(seed):
+    """Against the exact Gram matrix and remainders, and above the optimum without a tolerance."""
+    rng = np.random.default_rng(seed)
+    matrix = gram(seed)
+    problem = BoundProblem(as_operator(matrix), 2)
+    factor = find_factor(problem)
+    for points in (factor.rows, factor.rows * 0.7, factor.rows + 0.1 * rng.standard_normal(factor.rows.shape)):
+        rho = remainders(factor.rows, points)
+        every = dual_values(measure(factor.rows, points), factor.rest)
+        for cardinality in (1, 2, 5):
+            z, total = exact(points), sum(sorted(exact(rho))[-cardinality:]) + exact(factor.rest)
+            rank = range(len(z[0]))
+            products = [[sum(row[i] * row[j] for row in z) for j in rank] for i in rank]
+            scale = float(sum(products[i][i] for i in rank))
+            for bound in (dual_value(factor, points, cardinality), float(every[cardinality - 1])):
+                assert bounds_eigenvalues(exact(bound) - total, products)
+                assert not bounds_eigenvalues(exact(bound - 1e-11 * scale) - total, products)
+
+
+def test_streamed_dual_bound_is_above_what_its_parts_prove():
+    for seed in SEEDS:
+        rng = np.random.default_rng(seed)
+        points, rho = rng.standard_normal((40, 3)), rng.random(40)
+        parts = DualParts(points.T @ points, float((points**2).sum()), rho)
+        z = exact(points)
+        products = [[sum(row[i] * row[j] for row in z) for j in range(3)] for i in range(3)]
+        values = dual_values(parts)
+        for cardinality in (1, 7, 40):
+            total = sum(sorted(exact(rho))[-cardinality:])
+            bound = float(values[cardinality - 1])
+            assert bounds_eigenvalues(exact(bound) - total, products)
+            assert not bounds_eigenvalues(exact(bound - 1e-10 * bound) - total, products)
+    for broken in (parts._replace(squares=np.inf), parts._replace(gram=parts.gram * np.nan)):
+        assert np.isinf(dual_values(broken)).all()
+    rho[3] = np.nan
+    assert np.isinf(dual_values(parts._replace(remainders=rho))).all()

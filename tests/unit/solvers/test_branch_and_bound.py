@@ -1,0 +1,232 @@
+"""The exact search: presolve, brackets at any moment, limits at every stage, interruptions, the method in the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sparseigen as se
+from sparseigen.certificates.problem import BoundProblem
+from sparseigen.errors import OptionError, SolveInterrupted
+from sparseigen.operators.contract import SparseVector
+from sparseigen.solvers.branch_and_bound import find_survivors
+from tests.brute_force import brute_force, small_matrix
+
+
+@pytest.fixture
+def hard():
+    """Noise, where the root bound leaves a wide gap."""
+    return np.cov(np.random.default_rng(3).standard_normal((40, 60)), rowvar=False)
+
+
+def test_presolve_from_blocks_keeps_every_better_support(rng, monkeypatch):
+    data = rng.standard_normal((12, 40)) * np.linspace(3.0, 0.1, 40)
+    operator = se.covariance(data)
+    result = se.solve_exact(operator, 3)
+    monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
+    problem = BoundProblem(operator, 3, SparseVector(result.support, result.vector[result.support]))
+    alive = find_survivors(problem, problem.scaled(0.999 * result.value), 4)
+    assert len(alive) < 40
+    assert set(result.support) <= set(alive.tolist())
+
+
+def test_time_limit_returns_a_valid_bracket(hard):
+    result = se.solve_exact(hard, 12, time_limit=0.05)
+    assert result.stop_reason is se.results.StopReason.TIME_LIMIT
+    assert result.certificate.lower_bound <= result.certificate.upper_bound
+    assert result.certificate.relative_gap > 1e-6
+    better = se.solve_exact(hard, 12, time_limit=2.0)
+    assert better.certificate.upper_bound <= result.certificate.upper_bound
+    assert better.settings["nodes"] > result.settings["nodes"]
+
+
+def test_gap_stops_early(hard):
+    result = se.solve_exact(hard, 4, gap=0.2)
+    assert result.stop_reason is se.results.StopReason.GAP
+    assert 1e-6 < result.certificate.relative_gap <= 0.2
+
+
+class StopAfter:
+    """A callback that presses Ctrl-C after some calls and listens to the bracket."""
+
+    def __init__(self, calls):
+        self.calls, self.brackets = calls, []
+
+    def __call__(self, iteration, vector, value):
+        self.calls -= 1
+        if self.calls == 0:
+            raise KeyboardInterrupt
+
+    def on_bracket(self, nodes, low, high):
+        self.brackets.append((nodes, low, high))
+
+
+@pytest.mark.parametrize("calls", [1, 40, 200, 400])
+def test_interruption_carries_a_valid_bracket(hard, calls):
+    best = se.sparse_eigenvector(hard, 12, certify=False).value
+    with pytest.raises(SolveInterrupted) as stopped:
+        se.solve_exact(hard, 12, on_iteration=StopAfter(calls))
+    result = stopped.value.result
+    assert result.stop_reason is se.results.StopReason.INTERRUPTED
+    assert result.certificate.lower_bound <= result.value * (1.0 + 1e-12)
+    assert result.certificate.upper_bound >= best * (1.0 - 1e-12)
+    assert np.isfinite(result.certificate.upper_bound)
+
+
+def test_interruption_through_the_table_of_solvers(hard):
+    with pytest.raises(SolveInterrupted) as stopped:
+        se.sparse_eigenvector(hard, 12, method="exact", on_iteration=StopAfter(300))
+    assert stopped.value.result.certificate.upper_bound > stopped.value.result.value
+
+
+def test_brackets_only_narrow(hard):
+    listener = StopAfter(-1)
+    se.solve_exact(hard, 4, gap=0.05, on_iteration=listener)
+    lows, highs = np.array([b[1] for b in listener.brackets]), np.array([b[2] for b in listener.brackets])
+    assert len(listener.brackets) >= 1
+    assert (np.diff(lows) >= 0.0).all()
+    assert (np.diff(highs) <= 1e-12).all()
+    assert (lows <= highs).all()
+
+
+def test_method_exact_with_candidates_and_smallest(rng):
+    matrix = small_matrix(rng, 9, "indefinite")
+    result = se.sparse_eigenvector(matrix, 3, method="exact")
+    assert result.value == pytest.approx(brute_force(matrix, 3))
+    assert result.certificate.optimal
+    allowed = [0, 2, 3, 5, 8]
+    within = se.sparse_eigenvector(matrix, 3, method="exact", candidates=allowed)
+    assert within.value == pytest.approx(brute_force(matrix[np.ix_(allowed, allowed)], 3))
+    lowest = se.sparse_eigenvector(matrix, 3, method="exact", which="smallest")
+    assert lowest.value == pytest.approx(-brute_force(-matrix, 3))
+    assert lowest.certificate.lower_bound <= lowest.value <= lowest.certificate.upper_bound + 1e-12
+    with pytest.raises(OptionError, match="cannot keep loadings nonnegative"):
+        se.sparse_eigenvector(matrix, 3, method="exact", nonnegative=True)
+
+
+def test_warm_start_and_inputs_untouched(rng):
+    matrix = small_matrix(rng, 8, "gram")
+    matrix.flags.writeable = False
+    start = np.ones(8)
+    result = se.solve_exact(matrix, 3, warm_start=start)
+    assert result.value == pytest.approx(brute_force(matrix, 3))
+    assert np.array_equal(start, np.ones(8))
+
+
+@pytest.mark.parametrize(("option", "value"), [("time_limit", 0.0), ("time_limit", -1.0), ("gap", -1e-3), ("gap", "a")])
+def test_options_are_checked(option, value):
+    with pytest.raises(OptionError, match=option):
+        se.solve_exact(np.eye(3), 1, **{option: value})
+
+
+def test_ties_and_duplicates_are_proven():
+    ones = np.ones((12, 12))
+    result = se.solve_exact(ones, 5)
+    assert result.value == pytest.approx(5.0)
+    assert result.certificate.optimal
+    assert se.solve_exact(np.eye(12), 5).certificate.optimal
+    graph = np.zeros((6, 6))
+    graph[0, 1] = graph[1, 0] = 1.0
+    assert se.solve_exact(graph, 1).certificate.optimal  # an optimum of exactly zero
+
+
+@pytest.fixture
+def operator(rng):
+    """Columns of decreasing size: a few of them are all that matters."""
+    return se.covariance(rng.standard_normal((12, 20)) * np.linspace(3.0, 0.1, 20))
+
+
+@pytest.fixture
+def not_held(monkeypatch):
+    """Matrices of more than five variables are not held by certificates; the search holds up to twelve."""
+    monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 12)
+
+
+def nothing_proven(problem, effort):
+    return np.inf, "none"
+
+
+def test_search_after_presolve_from_blocks(rng, not_held, monkeypatch):
+    operator = se.covariance(rng.standard_normal((40, 20)) * np.linspace(3.0, 0.1, 20))
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
+    best = brute_force(operator.to_dense(), 3)
+    result = se.solve_exact(operator, 3)
+    assert result.value == pytest.approx(best)
+    assert result.certificate.lower_bound <= best <= result.certificate.upper_bound
+    assert result.certificate.optimal
+    assert result.stop_reason is se.results.StopReason.BRACKET_CLOSED
+    assert result.certificate.method == "branch and bound"
+    assert 3 < result.settings["presolved_size"] < 12
+
+
+def test_too_many_variables_left_are_not_searched(rng, not_held, monkeypatch):
+    """The bracket of the root stands, and the reason says that nothing was stopped by a limit."""
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
+    operator = se.covariance(rng.standard_normal((60, 20)))  # noise: probing removes next to nothing
+    result = se.solve_exact(operator, 6)
+    best = brute_force(operator.to_dense(), 6)
+    assert result.settings["presolved_size"] > 12
+    assert result.stop_reason is se.results.StopReason.COMPLETED
+    assert result.certificate.method == "rows"
+    assert result.settings["nodes"] == 0
+    assert result.certificate.lower_bound <= best <= result.certificate.upper_bound
+
+
+def test_presolve_alone_can_prove(not_held, monkeypatch):
+    """One factor of uneven loadings: rows weighted by the answer are exact, rows as they are prove little."""
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
+    loadings = np.r_[4.0, 3.0, 2.0, np.zeros(9)]
+    result = se.solve_exact(np.outer(loadings, loadings) + 0.1 * np.eye(12), 3, gap=1e-3)
+    assert result.certificate.method == "presolve"
+    assert result.settings["presolved_size"] == 0
+    assert result.value == pytest.approx(29.1)
+    assert result.value <= result.certificate.upper_bound <= 29.1 * (1.0 + 1e-3)
+
+
+def test_presolve_removes_nothing_it_cannot_afford_to_look_at(operator, not_held, monkeypatch):
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
+    best = se.solve_exact(operator, 3)
+    problem = BoundProblem(operator, 3, SparseVector(best.support, best.vector[best.support]))
+    cutoff = problem.scaled(0.999 * best.value)
+    assert len(find_survivors(problem, cutoff, 4)) < 20
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.MOST_ROWS_ABOVE", 0)
+    assert find_survivors(problem, cutoff, 4).tolist() == list(range(20))
+
+
+def test_time_is_over_before_the_search(monkeypatch):
+    matrix = np.cov(np.random.default_rng(3).standard_normal((40, 60)), rowvar=False)
+    result = se.solve_exact(matrix, 6, time_limit=1e-9)
+    assert result.stop_reason is se.results.StopReason.TIME_LIMIT
+    assert result.settings["nodes"] == 0
+    assert result.certificate.lower_bound <= result.value * (1.0 + 1e-12) < result.certificate.upper_bound
+
+
+@pytest.mark.parametrize("best", [None, SparseVector(np.arange(4), np.full(4, 0.5))])
+def test_an_interruption_before_any_answer_leaves_one_variable(best, monkeypatch):
+    """A vector with more than k variables, as methods have them on their way, is no answer."""
+
+    def interrupted(operator, cardinality, options):
+        options.progress.best = best
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.solve_truncated_power", interrupted)
+    matrix = small_matrix(np.random.default_rng(5), 9, "gram")
+    with pytest.raises(SolveInterrupted) as stopped:
+        se.solve_exact(matrix, 3)
+    result = stopped.value.result
+    assert result.support.tolist() == [int(matrix.diagonal().argmax())]
+    assert result.value == pytest.approx(matrix.diagonal().max())
+    assert result.certificate.lower_bound <= brute_force(matrix, 3) <= result.certificate.upper_bound
+
+
+@pytest.mark.parametrize("factor", [2.0**-1000, 2.0**900])
+def test_scales_at_which_squares_leave_the_range(factor):
+    """The search runs on a scaled copy; the values of its iterates are handed out in the caller's units."""
+    matrix = small_matrix(np.random.default_rng(5), 9, "gram")
+    plain, scaled = se.solve_exact(matrix, 3), se.solve_exact(matrix * factor, 3)
+    assert scaled.support.tolist() == plain.support.tolist()
+    assert scaled.value / factor == pytest.approx(plain.value)
+    np.testing.assert_allclose(scaled.history / factor, plain.history, rtol=1e-9)
+    assert scaled.certificate.optimal
