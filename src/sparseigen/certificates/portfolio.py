@@ -29,6 +29,8 @@ class BoundSpec(NamedTuple):
 
     bound: Callable[[BoundProblem], float]
     efforts: tuple[str, ...]
+    elsewhere: bool = False
+    """Whether the bound is for data alone that do not come to this memory."""
 
 
 EFFORTS = ("cheap", "default", "tight")
@@ -37,7 +39,7 @@ TIGHT_SECONDS = 10.0
 
 UPPER_BOUNDS: dict[str, BoundSpec] = {
     "rows": BoundSpec(row_bound, ("cheap",)),
-    "closed-form dual": BoundSpec(closed_form_bound, ("default", "tight")),
+    "closed-form dual": BoundSpec(closed_form_bound, ("default", "tight"), elsewhere=True),
     "scaled rows": BoundSpec(scaled_row_bound, ("default", "tight")),
     "trace": BoundSpec(trace_bound, EFFORTS),
     "reduced": BoundSpec(reduced_bound, ("tight",)),
@@ -76,7 +78,7 @@ def smallest_bound(problem: BoundProblem, effort: str) -> tuple[float, str]:
     """The smallest of the effort's bounds for the caller's matrix, and its name."""
     method = "none"
     for name, spec in UPPER_BOUNDS.items():
-        if effort not in spec.efforts:
+        if effort not in spec.efforts or (spec.elsewhere and not problem.operator.costs.transfers):
             continue
         value = spec.bound(problem)
         if value < problem.best:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sparseigen.errors import OptionError
 from sparseigen.kernels import numpy_reference
+from sparseigen.kernels.eigen import inner_product, length
 
 
 def _check_threads() -> None:
@@ -102,8 +103,6 @@ __all__ = [
     "thread_count",
 ]
 
-inner_product = numpy_reference.inner_product
-length = numpy_reference.length
 
 top_row_sums = active.top_row_sums
 node_row_sums = active.node_row_sums

@@ -7,7 +7,6 @@ correlation of every variable with a score vector is `row_dots`.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -96,20 +95,6 @@ def largest_magnitudes(values: Vector, count: int, *, nonnegative: bool = False)
     above = np.flatnonzero(magnitudes > smallest_kept)
     ties = np.flatnonzero(magnitudes == smallest_kept)[: count - above.size]
     return np.sort(np.concatenate([above, ties])).astype(np.int64)
-
-
-def inner_product(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
-    """The inner product of two vectors, without BLAS.
-
-    Between the steps of an iteration nobody may call BLAS on long vectors: above 10,000 entries it wakes threads that
-    go on spinning for tens of milliseconds, on the cores that the next product needs.
-    """
-    return float(np.add.reduce(first * second))
-
-
-def length(vector: NDArray[np.float64]) -> float:
-    """The Euclidean length, by `inner_product`."""
-    return math.sqrt(inner_product(vector, vector))
 
 
 def shadow_codes(rows: NDArray[Any]) -> Shadow:
