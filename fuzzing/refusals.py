@@ -19,7 +19,9 @@ def may_refuse(error: Exception, method: str, truth: Any, values: np.ndarray) ->
         return largest == 0.0 or rest or spread < 1e-150
     if isinstance(error, errors.RangeError):
         away = values.astype(np.longdouble).std(axis=0)
-        single = values.dtype == np.float32 and not (away[away > 0.0].min() > 1e-30 and 1e-15 < away.max() < 1e16)
+        single = values.dtype == np.float32 and not (
+            away[away > 0.0].min(initial=np.inf) > 1e-30 and 1e-15 < away.max() < 1e16
+        )
         return bool(single or away.min() < 1e-130 or "deflation squares" in str(error))
     if isinstance(error, errors.ConstantColumnError):
         wide = values.astype(np.longdouble)

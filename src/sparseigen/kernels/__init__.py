@@ -10,7 +10,10 @@ import importlib
 import importlib.util
 import os
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen.errors import OptionError
 from sparseigen.kernels import numpy_reference
@@ -85,6 +88,7 @@ else:
 __all__ = [
     "active",
     "bounded_step",
+    "column_energies",
     "combine_rows",
     "fused_step",
     "inner_product",
@@ -106,3 +110,14 @@ __all__ = [
 
 top_row_sums = active.top_row_sums
 node_row_sums = active.node_row_sums
+
+
+def column_energies(
+    columns: Any, positions: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Sums of the largest squares per column, where the columns are: an array here, or a tensor on a device."""
+    if isinstance(columns, np.ndarray):
+        return numpy_reference.column_energies(columns, positions, count)
+    from sparseigen.kernels import torch_kernels
+
+    return torch_kernels.column_energies(columns, positions, count)

@@ -66,13 +66,23 @@ def top_sums(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return largest.sum(dim=1), largest.amin(dim=1)
 
 
-def sums_of_largest(values: Tensor, count: int) -> Tensor:
+def column_energies(columns: Tensor, positions: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The twin of `numpy_reference.column_energies` for columns on a device, squared and added in float64."""
+    import torch
+
+    squares = columns.T.double() ** 2
+    whole = _sum_largest(squares, count)
+    squares[torch.arange(len(squares), device=squares.device), torch.as_tensor(positions, device=squares.device)] = 0.0
+    return whole.cpu().numpy(), _sum_largest(squares, max(1, count - 1)).cpu().numpy()
+
+
+def _sum_largest(values: Tensor, count: int) -> Tensor:
     """The sums of `top_sums` by the Triton kernels where they run; rows may have fewer entries than ``count``."""
     import torch
 
     n_rows, size = values.shape
     if count >= size:
-        return values.double().sum(dim=1)
+        return values.sum(dim=1)
     if not usable(values):
         return top_sums(values, count)[0]
     wanted = torch.full((n_rows,), count, dtype=torch.int32, device=values.device)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,6 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.arguments import check_start_vector
 from sparseigen.errors import StartError, ZeroMatrixError
-from sparseigen.kernels import torch_kernels
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.solvers.eigenpairs import best_on_support
 from sparseigen.solvers.greedy import eliminate
@@ -111,10 +109,8 @@ def _energies(operator: Operator, pool: Indices, cardinality: int) -> tuple[NDAr
     """Top-k energies of the columns, and top-(k - 1) energies off the diagonal."""
     energies, energies_without_diagonal = np.empty(len(pool)), np.empty(len(pool))
     for block in _blocks(pool, operator):
-        squares = _in_float64(operator.native_columns(pool[block])) ** 2
-        energies[block] = _top_sums(squares, cardinality)
-        squares[pool[block], np.arange(squares.shape[1])] = 0.0
-        energies_without_diagonal[block] = _top_sums(squares, max(1, cardinality - 1))
+        columns = operator.native_columns(pool[block])
+        energies[block], energies_without_diagonal[block] = kernels.column_energies(columns, pool[block], cardinality)
     return energies, energies_without_diagonal
 
 
@@ -196,17 +192,3 @@ def _column_pool(operator: Operator) -> Indices:
 def _blocks(pool: Indices, operator: Operator) -> list[slice]:
     step = operator.costs.columns_at_once(DEVICE_ENTRIES if operator.costs.transfers else 1 << 22)
     return [slice(i, min(i + step, len(pool))) for i in range(0, len(pool), step)]
-
-
-def _in_float64(columns: Any) -> Any:
-    return columns.astype(np.float64) if isinstance(columns, np.ndarray) else columns.double()
-
-
-def _top_sums(squares: Any, count: int) -> NDArray[np.float64]:
-    """Sum of the ``count`` largest entries of each column of an array or a tensor."""
-    if not isinstance(squares, np.ndarray):
-        return np.asarray(torch_kernels.sums_of_largest(squares.T, count).cpu())
-    size = len(squares)
-    if count >= size:
-        return np.asarray(squares.sum(axis=0))
-    return np.asarray(np.partition(squares, size - count, axis=0)[size - count :].sum(axis=0))
