@@ -1,11 +1,12 @@
-"""One check for every result of every solver."""
+"""One check for every result of every solver, and one for brackets against exact values."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from fuzzing.truth import Truth
 from sparseigen import Operator
-from sparseigen.results import SparseEigResult
+from sparseigen.results import Certificate, SparseEigResult
 
 
 def check_result(result: SparseEigResult, operator: Operator, *, rtol: float = 1e-9) -> None:
@@ -30,3 +31,9 @@ def check_result(result: SparseEigResult, operator: Operator, *, rtol: float = 1
         assert low <= high
         assert low - slack <= result.value <= high + slack
         assert result.certificate.method
+
+
+def check_bracket(certificate: Certificate, truth: Truth, k: int) -> None:
+    """The ends of a bracket against the exact largest k-sparse eigenvalue."""
+    assert truth.is_upper_bound(certificate.upper_bound, k)[0]
+    assert truth.is_reached(certificate.lower_bound, k)[0]

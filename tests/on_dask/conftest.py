@@ -1,9 +1,11 @@
-"""One in-process cluster for all tests of a session, and a graph written as parquet partitions."""
+"""One in-process cluster for all tests of a session, a graph written as parquet partitions, and small cores."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+
+from sparseigen.graphs import bounds as graph_facts
 
 pytest.importorskip("distributed", reason="the Dask tests need dask and distributed (extra 'dask')")
 
@@ -35,3 +37,10 @@ def write_edges(tmp_path):
         return str(folder / "*.parquet")
 
     return write
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Cores of a few vertices, so that graphs small enough for a test are reduced at all."""
+    monkeypatch.setattr(graph_facts, "SMALLEST_PART", 20)
+    monkeypatch.setattr(graph_facts, "SMALLEST_LOAD_PART", 40)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 
+import numpy as np
 import pytest
 
 REASON = "torch is not installed; `make test-torch` installs it and runs these"
@@ -18,3 +19,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/on_torch/" in item.nodeid:
             item.add_marker(pytest.mark.skip(reason=REASON))
+
+
+@pytest.fixture
+def data(rng: np.random.Generator) -> np.ndarray:
+    values = rng.standard_normal((30, 120))
+    values[:, :15] += 1.5 * rng.standard_normal((30, 1))
+    return values
+
+
+@pytest.fixture(scope="module")
+def wide() -> np.ndarray:
+    """More variables than any matrix is formed for."""
+    rng = np.random.default_rng(4)
+    data = rng.standard_normal((80, 4500)).astype(np.float32)
+    data[:, :30] += 1.5 * rng.standard_normal((80, 1)).astype(np.float32)
+    return data

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from sparseigen import covariance, sparse_eigenvector
-from sparseigen.kernels import numpy_reference, torch_kernels
 from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.torch_data import TorchData
 from sparseigen.operators.torch_iteration import DeviceRun, TorchSteps
@@ -17,24 +16,8 @@ from sparseigen.results import StopReason
 from sparseigen.solvers.interface import SolverOptions
 from sparseigen.solvers.truncated_power import Run, iterate, iterate_many
 from tests.common.checks import check_result
-from tests.common.runs import run_from, runs_together
-
-PLAIN: dict[str, Any] = {"start": "max-variance", "polish": None, "certify": False}
-
-
-def on_torch(values: np.ndarray, **options: Any) -> TorchData:
-    import torch
-
-    operator = covariance(torch.tensor(values), **options)
-    assert isinstance(operator, TorchData)
-    return operator
-
-
-@pytest.fixture
-def data(rng: np.random.Generator) -> np.ndarray:
-    values = rng.standard_normal((30, 120))
-    values[:, :15] += 1.5 * rng.standard_normal((30, 1))
-    return values
+from tests.common.runs import run_from
+from tests.on_torch.tensors import PLAIN, on_torch
 
 
 @pytest.mark.parametrize("nonnegative", [False, True])
@@ -131,48 +114,7 @@ def test_known_problems(name: str, method: str) -> None:
         assert result.value == pytest.approx(known.optimum, rel=1e-9)
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
-@pytest.mark.parametrize("count", [1, 2, 7, 50, 99, 100])
-def test_ties_go_to_the_lowest_index(count: int, nonnegative: bool, rng: np.random.Generator) -> None:
-    import torch
-
-    values = rng.integers(-3, 4, 100).astype(float)
-    expected = numpy_reference.largest_magnitudes(values, count, nonnegative=nonnegative)
-    ours = torch_kernels.largest_magnitudes(torch.tensor(values), count, nonnegative=nonnegative)
-    np.testing.assert_array_equal(ours.numpy(), expected)
-
-
 def test_tied_variables_are_chosen_as_on_the_cpu(rng: np.random.Generator) -> None:
     values = np.tile(rng.integers(-2, 3, (8, 10)).astype(float), (1, 4))
     pair = [sparse_eigenvector(o, 7, **PLAIN) for o in (on_torch(values), covariance(values))]
     np.testing.assert_array_equal(pair[0].support, pair[1].support)
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_block_of_cardinalities_equals_single_runs(dtype: str, data: np.ndarray) -> None:
-    operator = on_torch(data.astype(dtype))
-    cardinalities = [120, *range(1, 100)]  # more than one block, not sorted
-    rule: dict[str, Any] = {"rtol": 1e-6, "atol": 0.0, "max_iterations": 500}
-    runs = runs_together(operator, cardinalities, **rule)
-    for cardinality, run in zip(cardinalities, runs, strict=True):
-        single = sparse_eigenvector(operator, cardinality, **PLAIN, **rule)
-        assert run.stop_reason == StopReason.VALUE_STALLED
-        assert len(run.vector.indices) <= cardinality
-        assert len(run.history) == run.n_iterations + 1
-        np.testing.assert_array_equal(run.vector.indices, single.support)
-        assert run.history[-1] == pytest.approx(single.value, rel=1e-4)
-        recomputed = run.vector.weights @ operator.submatrix(run.vector.indices) @ run.vector.weights
-        assert run.history[-1] == pytest.approx(recomputed, rel=1e-5 if dtype == "float32" else 1e-12)
-
-
-def test_block_stops_at_the_limit(data: np.ndarray) -> None:
-    runs = runs_together(on_torch(data), list(range(5, 60)), rtol=0.0, atol=0.0, max_iterations=4)
-    assert {run.stop_reason for run in runs} <= {StopReason.ITERATION_LIMIT, StopReason.VALUE_STALLED}
-    assert StopReason.ITERATION_LIMIT in {run.stop_reason for run in runs}
-    assert all(run.n_iterations == 4 for run in runs)
-
-
-def test_operators_without_a_device_share_no_pass(data: np.ndarray) -> None:
-    operator = covariance(data)
-    assert operator.costs.runs_per_pass == 1
-    assert type(operator.iteration([3, 4])).on_host

@@ -14,7 +14,10 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
+from fuzzing.truth import Truth
 from sparseigen import covariance, errors, sparse_eigenvector
+from sparseigen.operators import as_operator
+from tests.common.checks import check_bracket
 
 GOOD = np.array([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]])
 
@@ -165,3 +168,24 @@ def test_values_so_large_that_sums_overflow() -> None:
         se.covariance(np.full((3, 2), 1e308))
     with pytest.raises(errors.NonFiniteError, match="so large that their squares overflow; divide X by a constant"):
         se.covariance(np.array([[1e200, 1.0], [-1e200, 2.0], [0.0, 1.0]]))
+
+
+SHAPE = np.array([[3.0, -1.0, 0.5], [-1.0, 2.0, 0.25], [0.5, 0.25, -1.0]])
+
+
+@pytest.mark.parametrize("scale", [1.7e38, 1e-40])
+def test_float32_matrices_of_extreme_scale_are_exact_in_float64(scale):
+    matrix = (SHAPE / 3.0 * scale).astype(np.float32)
+    assert as_operator(matrix).dtype == np.float64
+    check_bracket(se.sparse_eigenvector(matrix, 2).certificate, Truth.of_matrix(matrix), 2)
+
+
+def test_averaging_a_huge_matrix_does_not_overflow():
+    matrix = np.array([[1.2e308, 1e290], [1e290 * (1 + 1e-15), 2.0]])
+    check_bracket(se.sparse_eigenvector(matrix, 2).certificate, Truth.of_matrix(matrix), 2)
+
+
+def test_averaging_denormal_numbers_is_part_of_the_margin():
+    smallest = np.nextafter(0.0, 1.0)
+    matrix = np.array([[0.0, 2e10 * smallest], [(2e10 + 1) * smallest, 0.0]])
+    check_bracket(se.sparse_eigenvector(matrix, 2).certificate, Truth.of_matrix(matrix), 2)

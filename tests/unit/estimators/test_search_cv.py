@@ -5,19 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparseigen as se
 from sparseigen import errors
 from sparseigen.errors import OptionError
 from sparseigen.estimators import CardinalitySearchCV
-
-
-@pytest.fixture
-def data(rng):
-    data = rng.standard_normal((80, 12))
-    data[:, :4] += 2.0 * rng.standard_normal((80, 1))
-    data[:, 4:7] += 1.5 * rng.standard_normal((80, 1))
-    return data + 3.0
 
 
 def test_cardinality_search_finds_the_true_variables(rng) -> None:
@@ -59,3 +52,10 @@ def test_searches_that_cannot_be_made(options, data):
 def test_cardinalities_chosen_are_plain_numbers(data):
     chosen = CardinalitySearchCV(cardinalities=np.array([1, 3])).fit(data).cardinality_
     assert [type(k) for k in chosen] == [int]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([CardinalitySearchCV(cv=2)])
+def test_scikit_learn_check(estimator, check) -> None:
+    """All of scikit-learn's own checks: no expected failures."""
+    check(estimator)

@@ -1,4 +1,4 @@
-"""SparsePCA beyond scikit-learn's own checks."""
+"""SparsePCA: scikit-learn's own checks, and what goes beyond them."""
 
 from __future__ import annotations
 
@@ -13,17 +13,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparseigen as se
 from sparseigen.errors import CardinalityError, NonFiniteError, OptionError, ShapeError
-
-
-@pytest.fixture
-def data(rng):
-    data = rng.standard_normal((80, 12))
-    data[:, :4] += 2.0 * rng.standard_normal((80, 1))
-    data[:, 4:7] += 1.5 * rng.standard_normal((80, 1))
-    return data + 3.0
 
 
 def test_scores_are_least_squares_and_invert(data, rng) -> None:
@@ -170,3 +163,16 @@ def test_results_carry_the_names_of_a_frame(data) -> None:
     named = se.SparsePCA(cardinality=3).fit(pd.DataFrame(data, columns=names))
     assert set(named.results_[0].loadings) <= set(names)
     assert named.fit(data).results_[0].names is None
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(
+    [
+        se.SparsePCA(),
+        se.SparsePCA(cardinality=1, method="pathspca"),
+        se.SparsePCA(cardinality=0.5, scale=True),
+    ]
+)
+def test_scikit_learn_check(estimator, check) -> None:
+    """All of scikit-learn's own checks: no expected failures."""
+    check(estimator)

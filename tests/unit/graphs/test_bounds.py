@@ -7,10 +7,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
+import sparseigen as se
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.graphs.bounds import WEIGHT_BOUNDS, GraphFacts, UpperBounds, round_down
-from sparseigen.graphs.model import build_graph
+from sparseigen.graphs.model import IntegerGraph, build_graph
+from tests.unit.graphs.random_graphs import bracket_of
 
 
 def small_graph(seed, *, weighted, loops):
@@ -52,3 +55,22 @@ def test_the_certificate_takes_the_smallest_bound():
 def test_rounding_down_never_rounds_up(number):
     low = round_down(number)
     assert Fraction(low) <= number < Fraction(float(np.nextafter(low, np.inf)))
+
+
+def test_densities_that_are_no_floats_are_bracketed_and_still_proven():
+    """A third was rounded to the nearest float, at both ends alike: one of them was wrong."""
+    path = np.diag([1, 1], 1) + np.diag([1, 1], -1)
+    result, low, high = bracket_of(path, 3)
+    assert low <= Fraction(4, 3) <= high
+    assert low < high
+    assert result.certificate.optimal
+    assert result.certificate.relative_gap < 3e-16
+    assert not se.densest_k_subgraph(sp.csr_array(np.ones((6, 6)) - np.eye(6)), 3).certificate.upper_bound > 2.0
+
+
+def test_a_gap_of_one_unit_is_not_called_optimal_however_large_the_numbers():
+    bounds = object.__new__(UpperBounds)
+    bounds.names, bounds.which, bounds.values = ["pairs"], np.zeros(3, dtype=int), np.array([0, 0, 2**55 + 1])
+    bounds.graph = IntegerGraph(None, None, 1.0, True)
+    assert not bounds.certificate(3, 2**55).optimal
+    assert bounds.certificate(3, 2**55 + 1).optimal

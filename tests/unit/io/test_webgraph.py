@@ -9,6 +9,7 @@ import pytest
 
 import sparseigen as se
 from sparseigen.errors import GraphFileError
+from sparseigen.io import webgraph
 
 BAD_PROPERTIES = {
     "version": ("nodes=3\narcs=4\nversion=1\n", "version=1 is not supported. Allowed: '0'"),
@@ -68,3 +69,15 @@ def test_hand_made_webgraph(tmp_path):
     (tmp_path / "g.properties").write_text("arcs=4\n")
     with pytest.raises(GraphFileError, match="nodes"):
         se.read_graph(tmp_path / "g.graph")
+
+
+def test_damaged_webgraph_is_refused_by_both():
+    form = webgraph.WebGraphFormat(4, 6, 7, 4, 3, 1, 0, 1, 1, 3)
+    for decode in (webgraph.decode_in_python, webgraph.decode_compiled):
+        for data in (np.zeros(3, dtype=np.uint8), np.full(1, 0xFF, dtype=np.uint8), np.full(9, 0x2A, dtype=np.uint8)):
+            starts, successors = np.zeros(5, dtype=np.int64), np.zeros(6, dtype=np.int32)
+            if data[0] == 0xFF:  # eight nodes without successors: nothing wrong with the stream itself
+                assert decode(data, 0, form, 0, 4, starts, successors) == 4
+                continue
+            with pytest.raises(ValueError, match=r"stream|arcs|reference|list|node"):
+                decode(data, 0, form, 0, 4, starts, successors)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparseigen import kernels
+from sparseigen import errors, kernels
+from sparseigen.kernels import numpy_reference
 from sparseigen.kernels import numpy_reference as numpy_bounds
 
 TWINS = [numpy_bounds]
@@ -77,3 +78,12 @@ def test_binding_refuses_what_would_leave_memory(rng):
         kernels.top_row_sums(matrix, np.arange(4), np.ones(4), 4)
     with pytest.raises(ValueError, match="counts do not fit"):
         kernels.node_row_sums(matrix, np.arange(3), 1, 3, np.ones(3))
+
+
+@pytest.mark.parametrize("count", ["x", -1, None, 1.5, True, 2**40])
+def test_thread_counts_that_are_none(count):
+    before = kernels.thread_count()
+    for set_thread_count in (kernels.set_thread_count, numpy_reference.set_thread_count):
+        with pytest.raises(errors.OptionError, match="threads"):
+            set_thread_count(count)
+    assert kernels.thread_count() == before

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.errors import StartError
+from sparseigen.errors import RangeError, StartError
 from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS, LowRankUpdated
 from tests.common.entries import everything, within
@@ -75,7 +77,6 @@ def test_deflation_counts_the_rounding_of_its_own_sums(rng):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_deflation_of_denormal_numbers_counts_what_underflows(seed):
-    from fractions import Fraction
 
     rng = np.random.default_rng(seed)
     matrix = np.ldexp(rng.integers(-60, 60, (6, 6)).astype(float), -1074)
@@ -139,3 +140,8 @@ def test_deflation_equals_the_formed_matrix(matrix, rng, name) -> None:
     for x in vectors:
         operator = DEFLATIONS[name](operator, x)
     np.testing.assert_allclose(operator.to_dense(), explicit(matrix, vectors, name), atol=1e-10 * matrix.max())
+
+
+def test_deflating_a_huge_matrix_is_refused():
+    with pytest.raises(RangeError, match=r"deflation squares products of size 1e[+]290"):
+        as_operator(np.diag([1e290, 1.0])).deflated(np.array([1.0, 0.0]))

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from fuzzing.truth import Truth
-from sparseigen.errors import PrecisionWarning
+from sparseigen.errors import PrecisionWarning, RangeError, ZeroMatrixError
+from tests.common.checks import check_bracket
 
 
 @pytest.fixture
@@ -111,3 +112,38 @@ def test_certificates_are_about_the_exact_covariance_of_the_float32_numbers(mean
         assert truth.is_upper_bound(proof.upper_bound, k)[0]
         assert truth.is_reached(proof.lower_bound, k)[0]
         assert proof.relative_gap < 0.2
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_variances_of_blocks_keep_their_digits_far_from_zero(rows, rng):
+    """Merging blocks by their rounded means lost as many digits as the mean has: certificates were wrong."""
+    data = 1.0 + rng.standard_normal((12, 4)) * 1e-10
+    blocks = [data[begin : begin + rows] for begin in range(0, len(data), rows)]
+    truth = Truth.of_data(data, center=True, scale=False, ddof=1)
+    operator = se.covariance(blocks, shape=data.shape)
+    for k in range(1, 5):
+        check_bracket(se.sparse_eigenvector(operator, k).certificate, truth, k)
+    exact = np.array([row[i] / truth.weights[0] for i, row in enumerate(truth.numbers)])
+    np.testing.assert_allclose(operator.diagonal(), exact, rtol=1e-11)
+
+
+@pytest.mark.parametrize("factor", [1e36, 1e-44])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda data: [data[:4], data[4:]]])
+def test_float32_data_whose_products_leave_its_range_are_refused(form, factor, rng):
+    data = (rng.standard_normal((9, 3)) * factor).astype(np.float32)
+    given = form(data)
+    with pytest.raises(RangeError, match="float32 and its standard deviations go from"):
+        se.covariance(given, **({"shape": data.shape} if isinstance(given, list) else {}))
+    assert se.sparse_eigenvector(se.covariance(data.astype(np.float64)), 2).certificate is not None
+
+
+def test_scales_that_underflow_are_refused(rng):
+    with pytest.raises(RangeError, match="its squares underflow, so scale=True cannot divide by it"):
+        se.covariance(rng.standard_normal((9, 3)) * 1e-160, scale=True)
+    with pytest.raises(ZeroMatrixError, match="vary so little that squares underflow"):
+        se.covariance(rng.standard_normal((9, 3)) * 1e-170)
+
+
+def test_sparse_data_without_entries_are_refused():
+    with pytest.raises(ZeroMatrixError, match="the covariance is zero"):
+        se.covariance(sp.csr_array((5, 3)))

@@ -79,3 +79,13 @@ def test_fingerprint_sees_every_number_and_not_the_layout() -> None:
     assert fingerprint(changed)["sha256"] != fingerprint(values)["sha256"]
     assert fingerprint(values.T)["sha256"] != fingerprint(values)["sha256"]
     assert fingerprint(sp.csr_array(values))["sha256"] == fingerprint(sp.csc_array(values))["sha256"]
+
+
+def test_the_page_guards_its_downloads_alike() -> None:
+    import sparseigen.report.page as module
+
+    script = (module.TEMPLATES / "common.js").read_text(encoding="utf-8")
+    assert r"/^[' ]*[=+\-@\t\r\n\uff0b\uff0d\uff1d\uff20]/" in script
+    for name in ("common.js", "components.js", "graph.js"):
+        text = (module.TEMPLATES / name).read_text(encoding="utf-8")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text)

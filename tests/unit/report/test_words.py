@@ -1,11 +1,10 @@
-"""Sentences claim no more than is proven; figures show the results."""
+"""Sentences claim no more than is proven."""
 
 from __future__ import annotations
 
 import re
 
 import numpy as np
-import pytest
 
 import sparseigen as se
 from sparseigen.report.words import component_sentence
@@ -25,21 +24,3 @@ def test_sentences_never_claim_more_than_is_proven(pitprops) -> None:
     assert "without a proof" in component_sentence(bare, 6.0, after_others=False)
     least = se.sparse_eigenvector(np.diag([1.0, 2.0, 3.0]), 1, which="smallest")
     assert "varies less" in component_sentence(least, 6.0, after_others=False)
-
-
-def test_plots_of_results(pitprops, club) -> None:
-    _, results, path = pitprops
-    bars = results[0].plot().data[0]
-    np.testing.assert_allclose(list(bars.x)[::-1], list(results[0].loadings.values()))
-    figure = path.plot(chosen=5)
-    assert [trace.name for trace in figure.data] == ["proven limit", "found", "without limit on k", "k = 5"]
-    np.testing.assert_allclose(figure.data[0].y, path.upper_bounds / path.total_variance)
-    with pytest.raises(KeyError, match="cardinality 99 is not on the path"):
-        path.plot(chosen=99)
-    curve = club[1].plot()
-    np.testing.assert_allclose(curve.data[1].y, club[1].densities)
-    named = se.sparse_eigenvector(np.diag([2.0, 1.0]), 1)
-    hostile = se.results.SparseEigResult(
-        named.vector, 1.0, 1, named.stop_reason, 1, np.ones(1), None, "x", {}, 0.0, ("<b>", "c")
-    )
-    assert hostile.plot().layout.yaxis.ticktext == ("&lt;b&gt;",)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import sparseigen as se
-from sparseigen.errors import ConvergenceWarning, OptionError, PrecisionWarning, SolveInterrupted
+from fuzzing.carriers import Foreign
+from fuzzing.truth import Truth
+from sparseigen.errors import (
+    ConvergenceWarning,
+    OptionError,
+    PrecisionWarning,
+    SolveInterrupted,
+)
+from sparseigen.operators import as_operator
 from sparseigen.solve.eigenvector import Request
 from sparseigen.solvers import SOLVERS
+from tests.common.checks import check_bracket
 
 MATRIX = se.datasets.load_pitprops().matrix
 
@@ -69,3 +79,41 @@ def test_an_interruption_keeps_the_best_answer(which) -> None:
     assert found.vector[0] == 0.0
     assert found.value == pytest.approx(found.vector @ MATRIX @ found.vector)
     assert caught.value.__suppress_context__
+
+
+SHAPE = np.array([[3.0, -1.0, 0.5], [-1.0, 2.0, 0.25], [0.5, 0.25, -1.0]])
+
+
+@pytest.mark.parametrize("scale", [1e-322, 1e-310, 1e-200, 1e160, 1e305])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, Foreign])
+def test_every_function_takes_matrices_of_extreme_scale(form, scale):
+    matrix = SHAPE * scale
+    truth, given = Truth.of_matrix(matrix), form(matrix)
+    for k in (1, 2, 3):
+        check_bracket(se.sparse_eigenvector(given, k).certificate, truth, k)
+        check_bracket(se.upper_bound(given, k), truth, k)
+        check_bracket(se.solve_exact(given, k).certificate, truth, k)
+    for result in se.cardinality_path(given, [1, 2, 3]):
+        check_bracket(result.certificate, truth, result.cardinality)
+
+
+def test_nonnegative_loadings_of_a_negative_matrix_are_a_single_variable():
+    matrix = -np.ones((4, 4)) - np.diag([3.0, 2.0, 1.0, 2.0])
+    result = se.sparse_eigenvector(matrix, 2, nonnegative=True)
+    assert result.support.tolist() == [2]
+    assert result.value == -2.0
+    hollow = np.ones((3, 3)) - np.eye(3)
+    assert se.sparse_eigenvector(hollow, 2, which="smallest", nonnegative=True).value == 0.0
+
+
+def test_a_huge_entry_among_the_others_is_none_of_the_candidates_business(rng):
+    matrix = np.zeros((6, 6))
+    square = rng.standard_normal((5, 5))
+    matrix[:5, :5] = square + square.T
+    matrix[5, 5] = 1e290
+    for which in ("largest", "smallest"):
+        plain = se.sparse_eigenvector(matrix[:5, :5], 2, which=which)
+        among = se.sparse_eigenvector(matrix, 2, which=which, candidates=range(5))
+        assert among.value == pytest.approx(plain.value, rel=1e-12)
+    exact = se.solve_exact(as_operator(matrix).restricted(np.arange(5)), 2)
+    check_bracket(exact.certificate, Truth.of_matrix(matrix[:5, :5]), 2)

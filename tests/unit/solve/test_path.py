@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted
+from sparseigen.errors import (
+    CardinalityError,
+    OptionError,
+    SolveInterrupted,
+)
 from sparseigen.results import SparsePath
 from sparseigen.solvers import SOLVERS
 
@@ -195,3 +199,24 @@ def test_a_limit_on_iterations_is_said_once() -> None:
 def test_callbacks_that_are_none_are_refused() -> None:
     with pytest.raises(OptionError, match="on_iteration=5 must be a function"):
         se.cardinality_path(MATRIX, [2], on_iteration=5)
+
+
+def test_lapack_gives_up_on_a_huge_entry_and_the_path_does_not():
+    failing = 0
+    for seed in range(120):
+        square = np.random.default_rng(seed).standard_normal((5, 5))
+        matrix = np.triu(square) + np.triu(square, 1).T
+        matrix[0, 3] = matrix[3, 0] = 1e290
+        try:
+            np.linalg.eigh(matrix)
+        except np.linalg.LinAlgError:
+            failing += 1
+            assert se.cardinality_path(matrix, [1, 5]).values[1] == pytest.approx(1e290)
+    assert failing < 120  # most often none: it depends on the LAPACK at hand
+
+
+def test_a_path_of_a_huge_matrix_has_its_values(rng):
+    square = rng.standard_normal((6, 6))
+    plain = se.cardinality_path(square @ square.T, range(1, 7), certify=False)
+    huge = se.cardinality_path(np.ldexp(square @ square.T, 900), range(1, 7), certify=False)
+    np.testing.assert_allclose(np.ldexp(huge.values, -900), plain.values, rtol=1e-12)

@@ -7,7 +7,8 @@ import pytest
 
 import sparseigen as se
 from sparseigen import sparse_eigenvector
-from sparseigen.errors import StartError
+from sparseigen.errors import StartError, ZeroMatrixError
+from sparseigen.operators import as_operator
 from tests.unit.solvers.test_truncated_power import covariance_matrix
 
 
@@ -36,3 +37,16 @@ def test_zero_column_start() -> None:
     with pytest.raises(StartError, match="zero columns"):
         sparse_eigenvector(low, 1, start="max-variance")
     assert sparse_eigenvector(low, 1).value == pytest.approx(0.0, abs=1e-12)
+
+
+def test_zero_columns_beside_the_largest_diagonal_entry_do_not_stop_the_default():
+    matrix = np.diag([0.0, -1.0, -2.0])
+    result = se.sparse_eigenvector(matrix, 1)
+    assert result.value == 0.0
+    assert se.upper_bound(matrix, 2).upper_bound >= 0.0
+
+
+def test_what_a_deflation_leaves_of_a_matrix_of_rank_one_is_refused():
+    operator = as_operator(np.diag([1.0, 0.0])).deflated(np.array([1.0, 0.0]))
+    with pytest.raises(ZeroMatrixError, match="every column of the matrix is zero"):
+        se.upper_bound(operator, 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import signal
 import threading
 from itertools import combinations
@@ -19,7 +18,6 @@ from sparseigen.errors import ConvergenceWarning, SolveInterrupted
 from sparseigen.operators import as_operator
 from sparseigen.operators.iteration import Iteration
 from sparseigen.problems import brute_force
-from sparseigen.report import progress_bar
 from sparseigen.results import StopReason
 from tests.common.checks import check_result
 
@@ -425,18 +423,3 @@ class TestInterruption:
         finally:
             signal.signal(signal.SIGINT, before)
         assert caught.value.result is not None
-
-
-def test_progress_bar_writes_on_a_terminal_only(rng: np.random.Generator) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    matrix = covariance_matrix(rng)
-    terminal, pipe = Terminal(), io.StringIO()
-    for stream in (terminal, pipe):
-        with progress_bar(stream) as bar:
-            sparse_eigenvector(matrix, 5, on_iteration=bar)
-    assert "iteration 1  value " in terminal.getvalue()
-    assert terminal.getvalue().endswith("\r")
-    assert pipe.getvalue() == ""

@@ -26,7 +26,7 @@ FACTORS = {
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peak memory is read from /proc")
 @pytest.mark.parametrize("kind", list(FACTORS))
 def test_peak_is_within_the_stated_factor(kind: str) -> None:
-    command = [sys.executable, "-m", "tests.unit.operators.peak_work", kind]
+    command = [sys.executable, "-m", "tests.unit.peak_work", kind]
     measured = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     for precision, certify, size, extra in measured:
         factor = FACTORS[kind][precision][certify]

@@ -1,4 +1,4 @@
-"""Peak memory of one kind of input: ``python -m tests.unit.operators.peak_work KIND``, in a process of its own.
+"""Peak memory of one kind of input: ``python -m tests.unit.peak_work KIND``, in a process of its own.
 
 Prints, for both precisions, with and without certificate, the bytes of the input and what a solve took beyond it.
 """
