@@ -1,4 +1,4 @@
-"""Lengths of vectors, energies of columns, and leading eigenpairs of symmetric matrices: by LAPACK, from a warm start, or by ARPACK.
+"""Lengths of vectors, energies of columns, and leading eigenpairs: by LAPACK, from a warm start, or by ARPACK.
 
 Paths and greedy searches solve long rows of k x k problems on supports that differ by a variable or two: the last
 eigenvector then starts a short Lanczos process instead of a full decomposition.
