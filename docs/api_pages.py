@@ -1,6 +1,7 @@
 """Write the pages of the API reference from the public names: what is public and grouped here is on the page."""
 
 import inspect
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -33,10 +34,10 @@ MODULES = {
 
 
 def public_members(module: ModuleType) -> list[str]:
-    """The names a public module offers: its ``__all__``, or the classes defined in it."""
+    """The names a public module offers beyond the package's own: its ``__all__``, or the classes defined in it."""
     names = getattr(module, "__all__", None)
     if names is not None:
-        return sorted(names)
+        return sorted(set(names) - set(import_module("sparseigen").__all__))
     classes = inspect.getmembers(module, inspect.isclass)
     return [name for name, value in classes if value.__module__ == module.__name__]
 

@@ -27,7 +27,7 @@ inline void expect(bool condition, const char* message) {
 }
 
 // Row starts of compressed rows: from 0 up to at most the stored entries. The columns themselves are checked where
-// the matrix is made (inputs/sparse_parts.py): once, and not in every product.
+// the matrix is made (checks/sparse.py): once, and not in every product.
 template <class I>
 void expect_starts(const Vector<I>& starts, std::size_t stored) {
     expect(starts.shape(0) >= 1, "row starts are empty");

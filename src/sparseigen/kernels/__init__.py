@@ -10,14 +10,11 @@ import importlib
 import importlib.util
 import os
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from sparseigen.errors import OptionError
 from sparseigen.kernels import numpy_reference
-from sparseigen.kernels.eigen import inner_product, length
+from sparseigen.kernels.eigen import column_energies, inner_product, length
 
 
 def _check_threads() -> None:
@@ -110,14 +107,3 @@ __all__ = [
 
 top_row_sums = active.top_row_sums
 node_row_sums = active.node_row_sums
-
-
-def column_energies(
-    columns: Any, positions: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums of the largest squares per column, where the columns are: an array here, or a tensor on a device."""
-    if isinstance(columns, np.ndarray):
-        return numpy_reference.column_energies(columns, positions, count)
-    from sparseigen.kernels import torch_kernels
-
-    return torch_kernels.column_energies(columns, positions, count)

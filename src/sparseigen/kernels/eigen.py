@@ -1,4 +1,4 @@
-"""Lengths of vectors, and leading eigenpairs of symmetric matrices: by LAPACK, from a warm start, or by ARPACK.
+"""Lengths of vectors, energies of columns, and leading eigenpairs: by LAPACK, from a warm start, or by ARPACK.
 
 Paths and greedy searches solve long rows of k x k problems on supports that differ by a variable or two: the last
 eigenvector then starts a short Lanczos process instead of a full decomposition.
@@ -27,6 +27,28 @@ def inner_product(first: NDArray[np.float64], second: NDArray[np.float64]) -> fl
 def length(vector: NDArray[np.float64]) -> float:
     """The Euclidean length, by `inner_product`."""
     return math.sqrt(inner_product(vector, vector))
+
+
+def column_energies(columns: Any, positions: NDArray[np.int64], count: int) -> tuple[Weights, Weights]:
+    """Sums of the ``count`` largest squares per column, and of one fewer without the entry at the column's position.
+
+    The columns are an array, or a tensor where its device is.
+    """
+    if not isinstance(columns, np.ndarray):
+        from sparseigen.kernels import torch_kernels
+
+        return torch_kernels.column_energies(columns, positions, count)
+    squares = columns.astype(np.float64) ** 2
+    whole = _sum_largest(squares, count)
+    squares[positions, np.arange(squares.shape[1])] = 0.0
+    return whole, _sum_largest(squares, max(1, count - 1))
+
+
+def _sum_largest(squares: Weights, count: int) -> Weights:
+    size = len(squares)
+    if count >= size:
+        return np.asarray(squares.sum(axis=0))
+    return np.asarray(np.partition(squares, size - count, axis=0)[size - count :].sum(axis=0))
 
 
 def run_arpack(

@@ -246,20 +246,3 @@ def _sums_of_largest(products: Numbers, count: int) -> tuple[Numbers, Numbers]:
         return np.zeros(n_rows), np.zeros(n_rows)
     largest = np.partition(products, width - count, axis=1)[:, width - count :]
     return largest.sum(axis=1), largest[:, 0].copy()
-
-
-def column_energies(
-    columns: NDArray[Any], positions: Positions, count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Sums of the ``count`` largest squares per column, and of one fewer without the entry at the column's position."""
-    squares = columns.astype(np.float64) ** 2
-    whole = _sum_largest(squares, count)
-    squares[positions, np.arange(squares.shape[1])] = 0.0
-    return whole, _sum_largest(squares, max(1, count - 1))
-
-
-def _sum_largest(squares: NDArray[np.float64], count: int) -> NDArray[np.float64]:
-    size = len(squares)
-    if count >= size:
-        return np.asarray(squares.sum(axis=0))
-    return np.asarray(np.partition(squares, size - count, axis=0)[size - count :].sum(axis=0))

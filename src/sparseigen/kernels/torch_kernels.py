@@ -67,7 +67,7 @@ def top_sums(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def column_energies(columns: Tensor, positions: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The twin of `numpy_reference.column_energies` for columns on a device, squared and added in float64."""
+    """The twin of `eigen.column_energies` for columns on a device, squared and added in float64."""
     import torch
 
     squares = columns.T.double() ** 2

@@ -288,8 +288,8 @@ class Operator(ABC):
     def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
         """The form x'Ax of the matrix as it is held, and a bound on the rounding error of that number.
 
-        The two products are sums of k terms each, so the number is off by at most gamma(2k) |x|'|A||x|; four times
-        that covers the rounding of |x|'|A||x| too. The constant covers what underflow can take.
+        The two products are sums of k terms each, so the number is off by at most ``gamma(2k) |x|'|A||x|``; four times
+        that covers the rounding of ``|x|'|A||x|`` too. The constant covers what underflow can take.
         """
         count, entries = len(indices), np.asarray(weights, dtype=np.float64)
         form, magnitude = 0.0, 0.0
