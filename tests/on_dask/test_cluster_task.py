@@ -9,12 +9,7 @@ import pytest
 
 import sparseigen as se
 from sparseigen.checks.graphs import graph_from_edges
-from sparseigen.errors import (
-    CardinalityError,
-    GraphTooLargeError,
-    NodeError,
-    OptionError,
-)
+from sparseigen.errors import CardinalityError, GraphTooLargeError, NodeError, OptionError
 from sparseigen.graphs import bounds as graph_facts
 from tests.on_dask.partitioned_graphs import power_law_edges, same
 

@@ -21,6 +21,13 @@ from tests.brute_force import KINDS, brute_force, small_matrix
 pytestmark = pytest.mark.filterwarnings("ignore::sparseigen.errors.PrecisionWarning")
 
 
+def matrix_with_entries(rng, size, kind):
+    matrix = small_matrix(rng, size, kind)
+    if not matrix.any():
+        matrix[0, 0] = 1.0
+    return matrix
+
+
 def some_vector(matrix, cardinality, rng):
     """The best vector on the largest diagonal entries, or on any support: bounds must hold from any start."""
     size = len(matrix)
@@ -34,9 +41,7 @@ def some_vector(matrix, cardinality, rng):
 @given(st.integers(0, 2**32 - 1), st.integers(1, 9), st.sampled_from(KINDS), st.integers(0, 8))
 def test_no_bound_of_any_effort_is_below_the_optimum(seed, size, kind, choice):
     rng = np.random.default_rng(seed)
-    matrix = small_matrix(rng, size, kind)
-    if not matrix.any():
-        matrix[0, 0] = 1.0
+    matrix = matrix_with_entries(rng, size, kind)
     cardinality = 1 + choice % size
     scale = float(np.abs(matrix).max())
     optimum = brute_force(matrix / scale, cardinality) * scale
@@ -54,9 +59,7 @@ def test_no_bound_of_any_effort_is_below_the_optimum(seed, size, kind, choice):
 def test_each_bound_alone_is_valid(seed, size, kind, name):
     """Inside the portfolio a loose bound hides behind a tight one; alone it cannot."""
     rng = np.random.default_rng(seed)
-    matrix = small_matrix(rng, size, kind)
-    if not matrix.any():
-        matrix[0, 0] = 1.0
+    matrix = matrix_with_entries(rng, size, kind)
     cardinality = int(rng.integers(1, size + 1))
     scale = float(np.abs(matrix).max())
     optimum = brute_force(matrix / scale, cardinality) * scale
@@ -98,9 +101,7 @@ def test_exact_agrees_with_brute_force(kind):
     rng = np.random.default_rng(len(kind))
     solved = 0
     for size in (1, 2, 3, 4, 5, 6, 7, 9, 14):
-        matrix = small_matrix(rng, size, kind)
-        if not matrix.any():
-            matrix[0, 0] = 1.0
+        matrix = matrix_with_entries(rng, size, kind)
         scale = float(np.abs(matrix).max())
         for cardinality in range(1, size + 1):
             optimum = brute_force(matrix / scale, cardinality) * scale

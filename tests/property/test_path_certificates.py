@@ -53,13 +53,17 @@ def test_every_bound_of_the_path_is_valid(kind: str, size: int, seed: int) -> No
         assert result.certificate.upper_bound >= result.certificate.lower_bound
 
 
+def data_far_from_zero(size: int, seed: int, *, single: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Data with means of 100, and their covariance in extended precision."""
+    data = np.random.default_rng(seed).standard_normal((12, size)) + 100.0
+    data = data.astype(np.float32 if single else np.float64)
+    return data, np.cov(data.astype(np.longdouble).T).astype(np.float64)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(3, 9), st.integers(0, 2**32 - 1), st.booleans())
 def test_bounds_from_data_cover_the_rounding_of_the_data(size: int, seed: int, single: bool) -> None:
-    data = np.random.default_rng(seed).standard_normal((12, size)) + 100.0
-    if single:
-        data = data.astype(np.float32)
-    exact = np.cov(data.astype(np.longdouble).T).astype(np.float64)
+    data, exact = data_far_from_zero(size, seed, single=single)
     for result in cardinality_path(covariance(data), range(1, size + 1, 2)):
         optimum, _ = brute_force(exact, result.cardinality)
         assert result.certificate is not None
@@ -81,10 +85,7 @@ def test_shared_bounds_are_close_to_single_ones() -> None:
 @settings(max_examples=30, deadline=None)
 @given(st.integers(3, 8), st.integers(0, 2**32 - 1), st.booleans())
 def test_components_from_data_cover_the_rounding_too(size: int, seed: int, single: bool) -> None:
-    data = np.random.default_rng(seed).standard_normal((12, size)) + 100.0
-    if single:
-        data = data.astype(np.float32)
-    exact = np.cov(data.astype(np.longdouble).T).astype(np.float64)
+    data, exact = data_far_from_zero(size, seed, single=single)
     first = sparse_components(covariance(data), [2])[0]
     assert first.certificate is not None
     assert first.certificate.upper_bound >= brute_force(exact, 2)[0] * (1.0 - 1e-14)

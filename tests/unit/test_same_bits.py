@@ -130,10 +130,7 @@ ASKED = {
         spiked(30, 40, shift=5.0),
         lambda given: bits(se.sparse_eigenvector(se.covariance(given, scale=True), 6)),
     ),
-    "uncentred": (
-        spiked(30, 40),
-        lambda given: bits(se.sparse_eigenvector(se.covariance(given, center=False), 6)),
-    ),
+    "uncentred": (spiked(30, 40), lambda given: bits(se.sparse_eigenvector(se.covariance(given, center=False), 6))),
     "path": (spiked(30, 40), lambda given: bits(*se.cardinality_path(se.covariance(given), range(1, 18)))),
     "exact": (symmetric(25), lambda given: bits(se.solve_exact(given, 3, time_limit=600.0))),
     "estimator": (spiked(30, 40), estimator_bits),

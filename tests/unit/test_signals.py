@@ -21,6 +21,7 @@ import scipy.sparse as sp
 import sparseigen as se
 from fuzzing.signals import interrupt
 from sparseigen import kernels
+from tests.common.interruption import interrupting
 
 pytestmark = pytest.mark.skipif(
     sys.platform == "win32" or kernels.active.NAME == "numpy", reason="needs POSIX signals and the compiled kernels"
@@ -112,10 +113,7 @@ def test_an_interrupted_exchange_leaves_a_whole_set() -> None:
 def test_a_search_interrupted_in_its_first_polish_keeps_its_best_set(monkeypatch: pytest.MonkeyPatch) -> None:
     from sparseigen.graphs.search import Searcher
 
-    def interrupted(*given: object, **named: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Searcher, "finish", interrupted)
+    monkeypatch.setattr(Searcher, "finish", interrupting())
     graph = sp.random(60, 60, 0.2, format="csr", random_state=np.random.default_rng(0))
     with pytest.raises(se.errors.SolveInterrupted) as stop:
         se.densest_k_subgraph(graph, 5)
@@ -132,18 +130,8 @@ def test_a_search_interrupted_in_its_first_polish_keeps_its_best_set(monkeypatch
 def test_a_curve_interrupted_in_plain_runs_keeps_what_it_has(start: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from sparseigen.graphs import methods
 
-    calls = iter([True, True, False])
-    run = methods.truncated_power if start == "degree" else methods.Searcher.search
-
-    def limited(*given: object, **named: object) -> object:
-        if not next(calls):
-            raise KeyboardInterrupt
-        return run(*given, **named)
-
-    if start == "degree":
-        monkeypatch.setattr(methods, "truncated_power", limited)
-    else:
-        monkeypatch.setattr(methods.Searcher, "search", limited)
+    place, name = (methods, "truncated_power") if start == "degree" else (methods.Searcher, "search")
+    monkeypatch.setattr(place, name, interrupting(getattr(place, name), 2))
     graph = sp.random(60, 60, 0.2, format="csr", random_state=np.random.default_rng(0))
     with pytest.raises(se.errors.SolveInterrupted) as stop:
         se.density_curve(graph, [4, 5, 6], start=start, polish=None if start == "degree" else "swap")

@@ -17,11 +17,6 @@ from sparseigen.report.page import Report
 from sparseigen.rows.files import check_checkpoint
 
 
-@pytest.fixture
-def table(rng):
-    return rng.standard_normal((12, 5))
-
-
 def test_arguments_of_the_wrong_shape(table) -> None:
     matrix = table.T @ table
     with pytest.raises(errors.OptionError, match="nonnegative=array"):
@@ -91,12 +86,7 @@ BAD_ARGUMENTS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("start zero", {"start": np.zeros(3)}, errors.StartError, "start is the zero vector"),
     ("start nan", {"start": [1.0, np.nan, 0.0]}, errors.NonFiniteError, "start has 1 NaN"),
     ("start text", {"start": ["a", "b", "c"]}, errors.DtypeError, "start has dtype <U1"),
-    (
-        "start negative",
-        {"start": [-1.0, 0, 0], "nonnegative": True},
-        errors.StartError,
-        "start has no positive entry",
-    ),
+    ("start negative", {"start": [-1.0, 0, 0], "nonnegative": True}, errors.StartError, "start has no positive entry"),
     ("start off", {"start": [1.0, 0, 0], "candidates": [1, 2]}, errors.OptionError, "start is zero on all candidates"),
     ("rtol", {"rtol": -1e-3}, errors.OptionError, "rtol=-0.001 must be a finite number >= 0"),
     ("atol", {"atol": "small"}, errors.OptionError, "atol='small' must be a number >= 0, got str"),

@@ -20,11 +20,6 @@ WIDE = np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant
 needs_wide = pytest.mark.skipif(not WIDE, reason="longdouble is float64 on this platform")
 
 
-@pytest.fixture
-def table(rng):
-    return rng.standard_normal((12, 5))
-
-
 CALLS = {
     "matrix": lambda values: se.sparse_eigenvector(values, 1),
     "covariance": lambda values: se.covariance(values),

@@ -20,6 +20,8 @@ import scipy.sparse as sp
 from sparseigen.io.tables import read_table
 from tests.unit.checks.test_arrays import BAD_DATA, BAD_MATRICES
 from tests.unit.cli.running import check_refused, run, start_process
+from tests.unit.rows import sources
+from tests.unit.rows.sources import Trap
 
 VALUES = np.random.default_rng(0).standard_normal((30, 6))
 
@@ -32,20 +34,11 @@ def write_parquet(path: Path) -> None:
 
 def write_h5ad(path: Path, *, sparse: bool = False) -> None:
     h5py = pytest.importorskip("h5py")
-    with h5py.File(path, "w") as file:
-        if sparse:
-            matrix = sp.csr_array(VALUES)
-            group = file.create_group("X")
-            group.attrs["shape"] = matrix.shape
-            group.attrs["encoding-type"] = "csr_matrix"
-            for part in ("data", "indices", "indptr"):
-                group[part] = getattr(matrix, part)
-        else:
-            file["X"] = VALUES
-        for axis, count in (("obs", 30), ("var", 6)):
-            group = file.create_group(axis)
-            group.attrs["_index"] = "_index"
-            group["_index"] = np.array([f"{axis}{i}" for i in range(count)], dtype="S")
+    sources.write_h5ad(path, VALUES, kind="csr_matrix" if sparse else "dense", names=[f"var{i}" for i in range(6)])
+    with h5py.File(path, "a") as file:
+        group = file.create_group("obs")
+        group.attrs["_index"] = "_index"
+        group["_index"] = np.array([f"obs{i}" for i in range(30)], dtype="S")
 
 
 WRITERS: dict[str, Callable[[Path], None]] = {
@@ -80,16 +73,6 @@ def test_other_bytes(ending: str, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / f"other.{ending}"
     path.write_bytes(content)
     check_refused(run("pca", path, "-k", "1"), 3, path.name)
-
-
-class Trap:
-    """Unpickling this would write a file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __reduce__(self) -> tuple[object, tuple[str]]:
-        return Path.touch, (self.path,)  # type: ignore[return-value]
 
 
 def test_pickled_objects_are_never_loaded(tmp_path: Path) -> None:

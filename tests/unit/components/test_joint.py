@@ -9,12 +9,6 @@ import sparseigen as se
 from sparseigen.components.joint import adjusted_variance
 
 
-@pytest.fixture
-def matrix(rng):
-    data = rng.standard_normal((30, 12))
-    return data.T @ data
-
-
 def test_refinement_never_lowers_the_adjusted_variance_nor_adds_loadings(matrix) -> None:
     vectors = np.array([r.vector for r in se.sparse_components(matrix, [5, 3, 2], method="threshold", certify=False)])
     refined = se.components.refine_components(matrix, vectors)

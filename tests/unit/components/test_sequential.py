@@ -12,12 +12,6 @@ from sparseigen.errors import CardinalityError, OptionError, ZeroMatrixError
 from sparseigen.operators import as_operator
 
 
-@pytest.fixture
-def matrix(rng):
-    data = rng.standard_normal((30, 12))
-    return data.T @ data
-
-
 def test_projection_leaves_nothing_along_earlier_components(matrix) -> None:
     found = se.sparse_components(matrix, [4, 4, 4], certify=False)
     deflated = as_operator(matrix)

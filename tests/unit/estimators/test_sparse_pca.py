@@ -167,11 +167,7 @@ def test_results_carry_the_names_of_a_frame(data) -> None:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @parametrize_with_checks(
-    [
-        se.SparsePCA(),
-        se.SparsePCA(cardinality=1, method="pathspca"),
-        se.SparsePCA(cardinality=0.5, scale=True),
-    ]
+    [se.SparsePCA(), se.SparsePCA(cardinality=1, method="pathspca"), se.SparsePCA(cardinality=0.5, scale=True)]
 )
 def test_scikit_learn_check(estimator, check) -> None:
     """All of scikit-learn's own checks: no expected failures."""

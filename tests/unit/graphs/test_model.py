@@ -11,14 +11,7 @@ import scipy.sparse as sp
 import sparseigen as se
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.errors import NonFiniteError
-from sparseigen.graphs.model import (
-    build_graph,
-    choose_unit,
-    find_weight_facts,
-    in_units,
-    join_facts,
-    outgoing_graph,
-)
+from sparseigen.graphs.model import build_graph, choose_unit, find_weight_facts, in_units, join_facts, outgoing_graph
 from tests.unit.graphs.random_graphs import bracket_of
 
 

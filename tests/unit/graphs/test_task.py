@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -20,6 +19,7 @@ from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.report import graph_report
 from sparseigen.report.page import unpack
 from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
+from tests.common.interruption import interrupting
 
 EDGES = [("a", "b", 1.0, 5), ("b", "c", 2.0, 1), ("c", "d", 8.0, 1), ("d", "a", 4.0, 3), ("a", "c", 0.5, 9)]
 
@@ -206,11 +206,7 @@ def test_interrupted_methods_keep_the_sets_they_have(method, monkeypatch):
 def test_an_interrupted_polish_keeps_the_plain_run(monkeypatch):
     club = nx.karate_club_graph()
     plain = se.densest_k_subgraph(club, 5, start="degree", polish=None)
-
-    def interrupt(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Searcher, "finish", interrupt)
+    monkeypatch.setattr(Searcher, "finish", interrupting())
     with pytest.raises(SolveInterrupted) as stop:
         se.densest_k_subgraph(club, 5, start="degree")
     assert stop.value.result.nodes == plain.nodes
@@ -218,32 +214,16 @@ def test_an_interrupted_polish_keeps_the_plain_run(monkeypatch):
 
 
 def test_an_interruption_before_anything_was_found(monkeypatch):
-    def interrupt(*arguments, **named):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(task, "GraphFacts", interrupt)
+    monkeypatch.setattr(task, "GraphFacts", interrupting())
     with pytest.raises(SolveInterrupted) as stop:
         se.disjoint_dense_subgraphs(nx.karate_club_graph(), 5, 2)
     assert stop.value.result is None
     assert stop.value.completed == ()
 
 
-class Interrupting:
-    """Lets a function be called so many times, then Ctrl-C comes."""
-
-    def __init__(self, function: Any, calls: int) -> None:
-        self.function, self.calls = function, calls
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        self.calls -= 1
-        if self.calls < 0:
-            raise KeyboardInterrupt
-        return self.function(*given, **named)
-
-
 def test_an_interrupted_curve_keeps_its_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     club = nx.karate_club_graph()
-    monkeypatch.setattr(Searcher, "search", _limited(Searcher.search, 2))
+    monkeypatch.setattr(Searcher, "search", interrupting(Searcher.search, 2))
     with pytest.raises(SolveInterrupted) as stop:
         se.density_curve(club, [4, 6, 8])
     found = stop.value.result
@@ -257,7 +237,7 @@ def test_an_interrupted_curve_keeps_its_sets(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_interrupted_disjoint_sets_keep_the_finished_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Searcher, "search", _limited(Searcher.search, 2))
+    monkeypatch.setattr(Searcher, "search", interrupting(Searcher.search, 2))
     with pytest.raises(SolveInterrupted) as stop:
         se.disjoint_dense_subgraphs(nx.karate_club_graph(), 4, 3)
     assert len(stop.value.completed) == 2
@@ -265,13 +245,8 @@ def test_interrupted_disjoint_sets_keep_the_finished_ones(monkeypatch: pytest.Mo
 
 
 def test_one_set_interrupted_during_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "UpperBounds", Interrupting(None, 0))
+    monkeypatch.setattr(task, "UpperBounds", interrupting())
     with pytest.raises(SolveInterrupted) as stop:
         se.densest_k_subgraph(nx.karate_club_graph(), 4)
     assert isinstance(stop.value.result, DenseSubgraphResult)
     assert stop.value.result.certificate is None
-
-
-def _limited(function: Any, calls: int) -> Any:
-    counted = Interrupting(function, calls)
-    return lambda *given, **named: counted(*given, **named)

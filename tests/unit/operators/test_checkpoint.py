@@ -15,6 +15,7 @@ import pytest
 import sparseigen as se
 from sparseigen.errors import CheckpointError, InputError, OptionError
 from sparseigen.operators import checkpoint as module
+from tests.common.interruption import interrupting
 
 RUN = """
 import sys, time, numpy as np, sparseigen as se
@@ -91,15 +92,10 @@ def test_a_second_run_replays_without_reading(file, tmp_path):
 def test_a_pass_is_resumed_in_the_middle(file, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "PARTIAL_SECONDS", -1.0)
     whole = se.covariance(file, memory_limit="2MB")
-    failing = {"after": 2}
-
-    def stop(pass_number, done, total):
-        failing["after"] -= 1
-        if failing["after"] < 0:
-            raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        se.covariance(file, memory_limit="2MB", checkpoint=tmp_path / "saved", on_block=stop)
+        se.covariance(
+            file, memory_limit="2MB", checkpoint=tmp_path / "saved", on_block=interrupting(lambda *_: None, 2)
+        )
     seen = []
     resumed = se.covariance(
         file, memory_limit="2MB", checkpoint=tmp_path / "saved", on_block=lambda *facts: seen.append(facts[1])

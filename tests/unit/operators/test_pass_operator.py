@@ -10,6 +10,7 @@ from sparseigen.errors import NonFiniteError
 from sparseigen.operators.pass_data import ChunkedData
 from sparseigen.operators.pass_operator import SharedPasses
 from tests.common.entries import within
+from tests.common.interruption import interrupting
 from tests.common.runs import runs_together
 
 
@@ -93,10 +94,7 @@ def test_a_failure_ends_all_computations_and_is_raised():
 
 
 def test_an_interrupt_during_a_pass_unwinds_the_computations():
-    def serve(requests):
-        raise KeyboardInterrupt
-
-    shared = SharedPasses(serve)
+    shared = SharedPasses(interrupting())
     with pytest.raises(KeyboardInterrupt):
         shared.run([lambda: shared.ask([1]), lambda: shared.ask([2])])
 

@@ -29,12 +29,7 @@ def tied(rng: np.random.Generator, n_samples: int, size: int) -> np.ndarray:
     return np.repeat(rng.integers(-2, 3, (n_samples, size // 4 + 1)), 4, axis=1)[:, :size].astype(float)
 
 
-DATA = {
-    "noise": lambda rng, n, p: rng.standard_normal((n, p)),
-    "spiked": spiked,
-    "heavy": heavy,
-    "tied": tied,
-}
+DATA = {"noise": lambda rng, n, p: rng.standard_normal((n, p)), "spiked": spiked, "heavy": heavy, "tied": tied}
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -31,8 +31,7 @@ def test_values_that_cannot_be(name, value, rng) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("memory_limit", "1GB"), ("checkpoint", "x"), ("dataset", "X"), ("on_block", print)],
+    ("name", "value"), [("memory_limit", "1GB"), ("checkpoint", "x"), ("dataset", "X"), ("on_block", print)]
 )
 def test_options_for_data_elsewhere_are_refused_for_arrays(name, value, rng) -> None:
     with pytest.raises(OptionError, match=f"{name} is for data read in passes"):

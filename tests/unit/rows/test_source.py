@@ -18,12 +18,7 @@ BAD_BLOCKS = {
     "wrong width": (lambda data: [data[:40], data[40:, :5]], (N, P), errors.ShapeError, r"block 1 has shape \(50, 5\)"),
     "nothing": (lambda data: [], (N, P), errors.ShapeError, "gave no block"),
     "not arrays": (lambda data: lambda: 3, (N, P), errors.OptionError, "iterable of arrays, got int"),
-    "mixed": (
-        lambda data: [data[:40], sp.csr_array(data[40:])],
-        (N, P),
-        errors.InputError,
-        "block 1 is not",
-    ),
+    "mixed": (lambda data: [data[:40], sp.csr_array(data[40:])], (N, P), errors.InputError, "block 1 is not"),
 }
 
 

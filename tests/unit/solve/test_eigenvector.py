@@ -9,12 +9,7 @@ import scipy.sparse as sp
 import sparseigen as se
 from fuzzing.carriers import Foreign
 from fuzzing.truth import Truth
-from sparseigen.errors import (
-    ConvergenceWarning,
-    OptionError,
-    PrecisionWarning,
-    SolveInterrupted,
-)
+from sparseigen.errors import ConvergenceWarning, OptionError, PrecisionWarning, SolveInterrupted
 from sparseigen.operators import as_operator
 from sparseigen.solve.eigenvector import Request
 from sparseigen.solvers import SOLVERS

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.errors import (
-    CardinalityError,
-    OptionError,
-    SolveInterrupted,
-)
+from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted
 from sparseigen.results import SparsePath
 from sparseigen.solvers import SOLVERS
+from tests.common.interruption import interrupting
 
 MATRIX = se.datasets.load_pitprops().matrix
 
@@ -88,19 +84,6 @@ def test_looking_up_and_errors(path, pitprops) -> None:
         se.cardinality_path(pitprops, [])
 
 
-class Interrupting:
-    """Lets a function be called so many times, then Ctrl-C comes."""
-
-    def __init__(self, function: Any, calls: int) -> None:
-        self.function, self.calls = function, calls
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        self.calls -= 1
-        if self.calls < 0:
-            raise KeyboardInterrupt
-        return self.function(*given, **named)
-
-
 @pytest.mark.parametrize("method", ["tpower", "backward"])
 def test_interruption_keeps_what_was_found(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from sparseigen.solvers import warm_path
@@ -108,11 +91,11 @@ def test_interruption_keeps_what_was_found(method: str, monkeypatch: pytest.Monk
     def limit(calls: int) -> None:
         if method == "tpower":
             monkeypatch.setattr(
-                warm_path, "solve_truncated_power", Interrupting(warm_path.solve_truncated_power, calls)
+                warm_path, "solve_truncated_power", interrupting(warm_path.solve_truncated_power, calls)
             )
         else:
             spec = SOLVERS[method]
-            monkeypatch.setitem(SOLVERS, method, replace(spec, solve=Interrupting(spec.solve, calls)))
+            monkeypatch.setitem(SOLVERS, method, replace(spec, solve=interrupting(spec.solve, calls)))
 
     limit(2)
     with pytest.raises(SolveInterrupted) as stop:
@@ -132,7 +115,7 @@ def test_interruption_keeps_what_was_found(method: str, monkeypatch: pytest.Monk
 def test_interruption_during_the_proofs(monkeypatch: pytest.MonkeyPatch) -> None:
     from sparseigen.solve import path
 
-    monkeypatch.setattr(path, "_prove_path", Interrupting(None, 0))
+    monkeypatch.setattr(path, "_prove_path", interrupting())
     with pytest.raises(SolveInterrupted) as stop:
         se.cardinality_path(MATRIX, [2, 5])
     found = stop.value.result

@@ -12,14 +12,7 @@ import pytest
 import scipy.sparse as sp
 
 import sparseigen as se
-from sparseigen.errors import (
-    CardinalityError,
-    DtypeError,
-    InputError,
-    NonFiniteError,
-    NotSymmetricError,
-    ShapeError,
-)
+from sparseigen.errors import CardinalityError, DtypeError, InputError, NonFiniteError, NotSymmetricError, ShapeError
 from sparseigen.solve.recovery import _terms
 
 
@@ -70,15 +63,7 @@ def test_observed_error_obeys_the_bound_at_every_iteration(spiked, weight):
     def follow(iteration, vector, value):
         errors.append(math.sqrt(max(0.0, 1.0 - abs(vector[0]))))
 
-    se.sparse_eigenvector(
-        observed,
-        60,
-        start=start,
-        polish=None,
-        rtol=1e-14,
-        certify=False,
-        on_iteration=follow,
-    )
+    se.sparse_eigenvector(observed, 60, start=start, polish=None, rtol=1e-14, certify=False, on_iteration=follow)
     assert len(errors) >= 4
     for iteration, error in enumerate(errors):
         assert error <= check.error_bound(iteration)

@@ -112,9 +112,7 @@ def test_large_supports_are_solved_from_products(rng: np.random.Generator) -> No
     assert np.linalg.norm(vector.weights) == pytest.approx(1.0)
 
 
-def test_lanczos_that_finds_nothing_keeps_the_start_with_length_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_lanczos_that_finds_nothing_keeps_the_start_with_length_one(monkeypatch: pytest.MonkeyPatch) -> None:
     from scipy.sparse.linalg import ArpackNoConvergence
 
     def fail(*_: object, **__: object) -> None:
