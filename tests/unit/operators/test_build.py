@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from fuzzing.carriers import Foreign
 from sparseigen import covariance, sparse_eigenvector
 from sparseigen.operators import as_operator
+from tests.unit.operators.mapped import map_data
 
 
 @pytest.mark.parametrize("options", [{}, {"scale": True}, {"center": False}, {"ddof": 0}, {"scale": True, "ddof": 0}])
@@ -25,7 +26,7 @@ def test_covariance_equals_numpy(form: str, options: dict[str, bool], tmp_path: 
         "fortran": lambda: np.asfortranarray(data),
         "csr": lambda: sp.csr_matrix(data),
         "csc": lambda: sp.csc_array(data),
-        "memmap": lambda: _memmap(tmp_path, data),
+        "memmap": lambda: map_data(data, tmp_path),
         "pandas": lambda: pd.DataFrame(data, columns=list("abcdefg")),
         "polars": lambda: pl.DataFrame({c: data[:, i] for i, c in enumerate("abcdefg")}),
         "int": lambda: data.astype(np.int32),
@@ -42,12 +43,6 @@ def test_covariance_equals_numpy(form: str, options: dict[str, bool], tmp_path: 
         operator.block_apply(np.arange(7.0)[:, None])[:, 0], expected @ np.arange(7.0), atol=1e-10
     )
     np.testing.assert_allclose(operator.diagonal(), np.diag(expected), atol=1e-11)
-
-
-def _memmap(folder: Path, data: np.ndarray) -> np.memmap:
-    mapped = np.memmap(folder / "x.bin", dtype=data.dtype, mode="w+", shape=data.shape)
-    mapped[:] = data
-    return mapped
 
 
 def test_names_travel_to_the_result(rng: np.random.Generator) -> None:

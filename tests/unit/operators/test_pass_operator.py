@@ -12,6 +12,7 @@ from sparseigen.operators.pass_operator import SharedPasses
 from tests.common.entries import within
 from tests.common.interruption import interrupting
 from tests.common.runs import runs_together
+from tests.unit.operators.mapped import map_data
 
 
 def test_memory_mapped_data(tmp_path, rng):
@@ -99,12 +100,6 @@ def test_an_interrupt_during_a_pass_unwinds_the_computations():
         shared.run([lambda: shared.ask([1]), lambda: shared.ask([2])])
 
 
-def _mapped(data, folder):
-    mapped = np.memmap(folder / "x.bin", dtype=data.dtype, mode="w+", shape=data.shape)
-    mapped[:] = data
-    return mapped
-
-
 def _spiked(rng, n, p, dtype):
     data = rng.standard_normal((n, p)) + rng.standard_normal(p)
     data[:, 3:40:2] += 1.5 * rng.standard_normal((n, 1))
@@ -116,7 +111,7 @@ def _spiked(rng, n, p, dtype):
 @pytest.mark.parametrize("scale", [False, True])
 def test_default_solve_equals_data_in_memory(rng, tmp_path, dtype, size, scale):
     data = _spiked(rng, 120, size, dtype)
-    chunked = se.covariance(_mapped(data, tmp_path), scale=scale)
+    chunked = se.covariance(map_data(data, tmp_path), scale=scale)
     assert isinstance(chunked, ChunkedData)
     found = se.sparse_eigenvector(chunked, 12)
     memory = se.sparse_eigenvector(se.covariance(data, scale=scale), 12)
@@ -127,7 +122,7 @@ def test_default_solve_equals_data_in_memory(rng, tmp_path, dtype, size, scale):
 
 def test_passes_of_a_default_solve_are_few_and_reported(rng, tmp_path):
     data = _spiked(rng, 60, 4500, np.float64)
-    operator = se.covariance(_mapped(data, tmp_path))
+    operator = se.covariance(map_data(data, tmp_path))
     result = se.sparse_eigenvector(operator, 12, certify=False)
     assert result.settings["route"] == "passes"
     assert result.settings["passes"] == operator.passes_made
@@ -139,7 +134,7 @@ def test_passes_of_a_default_solve_are_few_and_reported(rng, tmp_path):
 
 
 def test_small_matrices_take_two_passes(rng, tmp_path):
-    operator = se.covariance(_mapped(_spiked(rng, 80, 200, np.float64), tmp_path))
+    operator = se.covariance(map_data(_spiked(rng, 80, 200, np.float64), tmp_path))
     result = se.sparse_eigenvector(operator, 5)
     assert operator.passes_made == 2
     assert result.settings["route"] == "gram"
@@ -147,7 +142,7 @@ def test_small_matrices_take_two_passes(rng, tmp_path):
 
 def test_large_means_cost_no_digits(rng, tmp_path):
     data = _spiked(rng, 200, 50, np.float64) + 1e8
-    operator = se.covariance(_mapped(data, tmp_path))
+    operator = se.covariance(map_data(data, tmp_path))
     assert operator.standard.explicit
     indices = np.array([3, 5, 7])
     expected = np.cov(data.T)[:, indices] @ [0.5, 0.5, 0.5]
@@ -156,7 +151,7 @@ def test_large_means_cost_no_digits(rng, tmp_path):
 
 def test_block_of_cardinalities_equals_single_runs(rng, tmp_path):
     data = _spiked(rng, 60, 4500, np.float64)
-    operator = se.covariance(_mapped(data, tmp_path))
+    operator = se.covariance(map_data(data, tmp_path))
     runs = runs_together(operator, [3, 10, 40], rtol=1e-7, atol=0.0, max_iterations=100)
     shared = operator.passes_made
     for k, run in zip([3, 10, 40], runs, strict=True):
@@ -170,7 +165,7 @@ def test_bad_value_in_a_file_is_named(rng, tmp_path):
     data = _spiked(rng, 60, 20, np.float64)
     data[17, 4] = np.nan
     with pytest.raises(NonFiniteError, match="row 17, column 4"):
-        se.covariance(_mapped(data, tmp_path))
+        se.covariance(map_data(data, tmp_path))
 
 
 def test_columns_forgotten_during_a_pass_are_still_there_for_who_asked(tmp_path):
