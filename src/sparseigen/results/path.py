@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,14 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SparsePath:
-    """One result for each cardinality, ascending, with values that never fall (of the smallest end: never rise).
+    """One result for each cardinality asked for, in the order asked for.
+
+    Values never fall as the cardinality grows (of the smallest end: never rise).
 
     Attributes
     ----------
     results : tuple of SparseEigResult
-        One for each cardinality.
+        One for each cardinality; the path iterates over them, and ``path[k]`` is the one with at most k non-zeros.
     total_variance : float
         Trace of the matrix: the variance of all variables.
     dense_optimum : float
@@ -58,6 +60,11 @@ class SparsePath:
         """The result for one cardinality (not a position)."""
         return find_by_cardinality(self.results, self.cardinalities.tolist(), cardinality, "path", "cardinality")
 
+    def ascending(self) -> SparsePath:
+        """The path with each cardinality once, from the smallest to the largest."""
+        once = {result.cardinality: result for result in self.results}
+        return replace(self, results=tuple(once[k] for k in sorted(once)))
+
     @property
     def which(self) -> str:
         """The end of the spectrum that was asked for, "largest" or "smallest"."""
@@ -65,7 +72,7 @@ class SparsePath:
 
     @property
     def cardinalities(self) -> NDArray[np.int64]:
-        """The cardinalities, ascending."""
+        """The cardinalities, in the order asked for, as are the values, shares and bounds."""
         return np.array([result.cardinality for result in self.results], dtype=np.int64)
 
     @property
@@ -93,11 +100,12 @@ class SparsePath:
         return np.array([getattr(proof, end) for proof in proofs]) if len(proofs) == len(self.results) else None
 
     def __repr__(self) -> str:
-        first, last = self.results[0], self.results[-1]
-        proof = "uncertified" if self.upper_bounds is None else "certified"
+        path = self.ascending()
+        first, last = path.results[0], path.results[-1]
+        proof = "uncertified" if path.upper_bounds is None else "certified"
         return (
-            f"SparsePath({len(self)} cardinalities {first.cardinality} to {last.cardinality}, "
-            f"share {self.shares[0]:.4f} to {self.shares[-1]:.4f}, {proof})"
+            f"SparsePath({len(path)} cardinalities {first.cardinality} to {last.cardinality}, "
+            f"share {path.shares[0]:.4f} to {path.shares[-1]:.4f}, {proof})"
         )
 
     def suggest(self, rule: str = "share", *, share: float = 0.9, held_out: Any = None) -> int:
@@ -123,15 +131,16 @@ class SparsePath:
         if not isinstance(rule, str) or rule not in RULES:
             message = f"rule={rule!r} is not known. Allowed: {one_of(RULES)}."
             raise OptionError(message, parameter="rule")
-        return int(self.cardinalities[RULES[rule](self, share, held_out)])
+        path = self.ascending()
+        return int(path.cardinalities[RULES[rule](path, share, held_out)])
 
     def to_frame(self) -> Any:
-        """One row per cardinality, as a pandas DataFrame."""
+        """One row per cardinality, ascending, as a pandas DataFrame."""
         pandas = require("pandas", purpose="SparsePath.to_frame()")
         return pandas.DataFrame(self.to_rows())
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One dict per cardinality: what `to_frame` shows."""
+        """One dict per cardinality, ascending: what `to_frame` shows."""
         return [
             {
                 "cardinality": result.cardinality,
@@ -144,7 +153,7 @@ class SparsePath:
                 "proven_optimal": None if result.certificate is None else result.certificate.optimal,
                 "variables": [result.name_of(int(j)) for j in result.support],
             }
-            for result in self.results
+            for result in self.ascending()
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,10 +173,11 @@ class SparsePath:
         chosen : int, optional
             A cardinality of the path to be marked.
         """
-        bounds = self.upper_bounds if self.which == "largest" else self.lower_bounds
+        path = self.ascending()
+        bounds = path.upper_bounds if self.which == "largest" else path.lower_bounds
         return bounded_curve(
-            self.cardinalities.tolist(),
-            self.shares.tolist(),
+            path.cardinalities.tolist(),
+            path.shares.tolist(),
             None if bounds is None else (bounds / self.total_variance).tolist(),
             purpose="SparsePath.plot()",
             titles=("cardinality k", "share of total variance"),
