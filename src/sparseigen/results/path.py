@@ -102,9 +102,10 @@ class SparsePath:
     def __repr__(self) -> str:
         path = self.ascending()
         first, last = path.results[0], path.results[-1]
+        end = ", smallest" if self.which == "smallest" else ""
         proof = "uncertified" if path.upper_bounds is None else "certified"
         return (
-            f"SparsePath({len(path)} cardinalities {first.cardinality} to {last.cardinality}, "
+            f"SparsePath({len(path)} cardinalities {first.cardinality} to {last.cardinality}{end}, "
             f"share {path.shares[0]:.4f} to {path.shares[-1]:.4f}, {proof})"
         )
 
@@ -121,7 +122,7 @@ class SparsePath:
             covariance as ``held_out`` (`CardinalitySearchCV` does this over folds).
         share : float
             For "share".
-        held_out : operator or array
+        held_out : operator, LinearOperator or array
             For "held-out": the covariance of data the path has not seen.
 
         Returns
@@ -229,7 +230,7 @@ def _by_held_out(path: SparsePath, share: float, held_out: Any) -> int:
 def held_out_variances(path: SparsePath, held_out: Any) -> Vector:
     """The value x'Ax of every point of the path under another covariance (an array or an operator)."""
     size, values = len(path.results[0].vector), np.empty(len(path))
-    is_operator = hasattr(held_out, "submatrix")
+    is_operator, by_products = hasattr(held_out, "submatrix"), hasattr(held_out, "matvec")
     shape = (held_out.size, held_out.size) if is_operator else np.shape(held_out)
     if shape != (size, size):
         message = (
@@ -238,8 +239,11 @@ def held_out_variances(path: SparsePath, held_out: Any) -> Vector:
         )
         raise ShapeError(message)
     _check_held_out_names(path, held_out)
-    matrix = None if is_operator else _held_out_numbers(held_out)
+    matrix = None if is_operator or by_products else _held_out_numbers(held_out)
     for i, result in enumerate(path):
+        if by_products:
+            values[i] = result.vector @ np.asarray(held_out.matvec(result.vector))
+            continue
         support = result.support
         block = held_out.submatrix(support) if matrix is None else matrix[np.ix_(support, support)]
         values[i] = result.vector[support] @ block.astype(np.float64) @ result.vector[support]

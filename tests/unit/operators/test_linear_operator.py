@@ -52,6 +52,17 @@ def test_every_function_takes_one(matrix) -> None:
     assert bool(se.verify(se.sparse_eigenvector(matrix, 3), linear))
 
 
+def test_where_data_are_asked_for(matrix) -> None:
+    for wrong in (by_products(matrix), from_linear_operator(by_products(matrix)), se.covariance(matrix)):
+        with pytest.raises(
+            errors.UnsupportedOperatorError, match=r"which stands for a matrix; covariance.* takes data"
+        ):
+            se.covariance(wrong)
+    path = se.cardinality_path(matrix @ matrix, range(1, 13), certify=False)
+    held_out = matrix.T @ matrix + np.eye(12)
+    assert path.suggest("held-out", held_out=by_products(held_out)) == path.suggest("held-out", held_out=held_out)
+
+
 def test_parts_of_the_contract(matrix) -> None:
     operator = from_linear_operator(by_products(matrix))
     np.testing.assert_allclose(operator.to_dense(), matrix)

@@ -83,6 +83,11 @@ def test_rules_tables_and_figures_do_not_depend_on_the_order_asked_for(path) -> 
     assert payload(component_report([], path=mixed))["path"] == payload(component_report([], path=path))["path"]
 
 
+def test_the_line_about_a_path_says_which_end() -> None:
+    path = se.cardinality_path(MATRIX, [3, 1], which="smallest", certify=False)
+    assert repr(path).startswith("SparsePath(2 cardinalities 1 to 3, smallest, share 0.0769 to 0.0033")
+
+
 def test_rules_that_need_more() -> None:
     path = se.cardinality_path(MATRIX, [1, 2, 4], certify=False)
     for share in (0.0, 1.5, float("nan")):
