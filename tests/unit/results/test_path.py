@@ -83,6 +83,13 @@ def test_rules_tables_and_figures_do_not_depend_on_the_order_asked_for(path) -> 
     assert payload(component_report([], path=mixed))["path"] == payload(component_report([], path=path))["path"]
 
 
+def test_only_cardinalities_are_looked_up(path) -> None:
+    assert path[np.int32(5)] is path[5]
+    for wrong in (0, -1, "5", None, slice(1, 3), [5], np.array([5, 6])):
+        with pytest.raises(KeyError, match=r"is not on the path; it has 1, 2, 3, 4, 5, 6, 7, 8, \.\.\. 13\."):
+            path[wrong]
+
+
 def test_the_line_about_a_path_says_which_end() -> None:
     path = se.cardinality_path(MATRIX, [3, 1], which="smallest", certify=False)
     assert repr(path).startswith("SparsePath(2 cardinalities 1 to 3, smallest, share 0.0769 to 0.0033")
