@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from sparseigen import components as components
     from sparseigen import datasets, errors, report
     from sparseigen import estimators as estimators
@@ -97,6 +98,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"sparseigen.{name}")
     if name in _HOME:
         return getattr(import_module(f"sparseigen.{_HOME[name]}"), name)
+    if name == "__version__":
+        return import_module("sparseigen.config").find_version("sparseigen")
     message = f"module 'sparseigen' has no attribute {name!r}"
     if name in _MOVED:
         message = f"{message}; it lives in sparseigen.{_MOVED[name]}: from sparseigen.{_MOVED[name]} import {name}"
@@ -104,4 +107,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_SUBMODULES, "__version__"})

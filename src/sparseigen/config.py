@@ -61,7 +61,7 @@ def is_installed(package: str) -> bool:
 def config() -> dict[str, str]:
     """The facts behind `show_config`, by name."""
     facts = {
-        "sparseigen": _version("sparseigen"),
+        "sparseigen": find_version("sparseigen"),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "numpy": np.__version__,
@@ -70,7 +70,7 @@ def config() -> dict[str, str]:
         "threads": str(kernels.thread_count()),
     }
     for package, extra in OPTIONAL_PACKAGES.items():
-        facts[package] = _version(package) if is_installed(package) else f"not installed (extra '{extra}')"
+        facts[package] = find_version(package) if is_installed(package) else f"not installed (extra '{extra}')"
     return facts
 
 
@@ -88,7 +88,8 @@ def show_config(file: TextIO | None = None) -> None:
         stream.write(f"{name:<12}{value}\n")
 
 
-def _version(package: str) -> str:
+def find_version(package: str) -> str:
+    """The installed version of a package."""
     try:
         return metadata.version("scikit-learn" if package == "sklearn" else package)
     except metadata.PackageNotFoundError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -120,7 +121,8 @@ def test_imports_point_down(path: Path) -> None:
 
 def test_public_names_are_pinned() -> None:
     assert set(sparseigen.__all__) == PUBLIC_NAMES
-    assert set(dir(sparseigen)) == PUBLIC_NAMES
+    assert set(dir(sparseigen)) == PUBLIC_NAMES | set(IN_SUBMODULES) | {"__version__"}
+    assert sparseigen.__version__ == metadata.version("sparseigen")
 
 
 @pytest.mark.parametrize("name", sorted(PUBLIC_NAMES))

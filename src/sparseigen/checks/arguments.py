@@ -206,23 +206,24 @@ def check_rng(rng: Any) -> np.random.Generator:
     raise OptionError(message, parameter="rng")
 
 
-def check_start_vector(start: ArrayLike, size: int) -> NDArray[np.float64]:
-    """The caller's starting vector as float64 of unit length."""
-    vector = plain_array(start, "start")
+def check_start_vector(start: ArrayLike | SparseEigResult, size: int, name: str = "start") -> NDArray[np.float64]:
+    """The caller's starting vector, or that of an answer, as float64 of unit length."""
+    vector = plain_array(start.vector if isinstance(start, SparseEigResult) else start, name)
     if vector.dtype.kind not in "fiub":
-        message = f"start has dtype {vector.dtype}; it must be real numbers (float or int)."
-        raise DtypeError(message, parameter="start")
+        message = f"{name} has dtype {vector.dtype}; it must be real numbers (float or int)."
+        raise DtypeError(message, parameter=name)
     if vector.shape != (size,):
-        message = f"start has shape {vector.shape}; it must be a vector of length {size}, one entry a variable."
-        raise StartError(message, parameter="start")
+        message = f"{name} has shape {vector.shape}; it must be a vector of length {size}, one entry per variable."
+        raise StartError(message, parameter=name)
     vector = vector.astype(np.float64)
     if not np.isfinite(vector).all():
-        message = f"start has {int((~np.isfinite(vector)).sum())} NaN or infinite entries; all must be finite."
-        raise NonFiniteError(message, parameter="start")
+        message = f"{name} has {int((~np.isfinite(vector)).sum())} NaN or infinite entries; all must be finite."
+        raise NonFiniteError(message, parameter=name)
     largest = float(np.abs(vector).max())
     if largest == 0.0:
-        msg = "start is the zero vector; at least one entry must be non-zero. Use start='auto'."
-        raise StartError(msg, parameter="start")
+        leave = "Use start='auto'." if name == "start" else f"Leave {name} out."
+        message = f"{name} is the zero vector; at least one entry must be non-zero. {leave}"
+        raise StartError(message, parameter=name)
     vector /= largest
     unit: NDArray[np.float64] = vector / np.linalg.norm(vector)
     return unit

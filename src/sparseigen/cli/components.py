@@ -252,7 +252,7 @@ def path(data: str, k: str | None, choose: str, share: float, reading: Reading, 
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)
         first = range(1, min(DEFAULT_PATH, loaded.operator.size) + 1)
-        wanted = list(first) if k is None else read_cardinalities(k, "k")
+        wanted = list(first) if k is None else sorted(set(read_cardinalities(k, "k")))
         working.step("solving")
         from sparseigen.solve.path import cardinality_path
 

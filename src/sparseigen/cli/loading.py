@@ -240,6 +240,7 @@ class LoadedGraph:
 
 def load_graph(graph: str, reading: GraphReading, on_progress: Callable[[int, int], None]) -> LoadedGraph:
     """Read the graph and what is known of its vertices."""
+    from sparseigen.checks.graphs import WEIGHT
     from sparseigen.graphs import read_graph
     from sparseigen.io.formats import find_endings
 
@@ -252,7 +253,7 @@ def load_graph(graph: str, reading: GraphReading, on_progress: Callable[[int, in
         raise bad_usage(message)
     places = None if reading.vertices is None else read_places(reading.vertices)
     with local_file(graph, reading.format) as (path, _):
-        found = read_graph(path, weight=reading.weight, on_progress=on_progress)
+        found = read_graph(path, weight=WEIGHT if reading.weight is None else reading.weight, on_progress=on_progress)
     if places is not None:
         places.check(found)
     return LoadedGraph("standard input" if graph == "-" else one_line(Path(graph).name), found, places)

@@ -154,7 +154,7 @@ reading_options = option_group(
 graph_reading_options = option_group(
     "reading",
     GraphReading,
-    option("--weight", metavar="COLUMN", help="Column of weights of an edge list with a header."),
+    option("--weight", metavar="COLUMN", help="Column or edge attribute with the weights."),
     path_option(
         "--vertices", metavar="FILE", help="Table of the vertices: number, name, and latitude and longitude for a map."
     ),

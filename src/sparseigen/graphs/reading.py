@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sparseigen.checks.arguments import check_count
-from sparseigen.checks.graphs import Graph
+from sparseigen.checks.graphs import WEIGHT, Graph
 from sparseigen.errors import OptionError, one_of
 from sparseigen.graphs.cluster_graph import LARGEST_CORE, ClusterGraph
 from sparseigen.io.formats import OnProgress
@@ -18,7 +18,7 @@ from sparseigen.rows.partitions import edge_partitions, is_partitioned
 def read_graph(
     path: Any,
     *,
-    weight: str | None = None,
+    weight: str | None = WEIGHT,
     on_progress: OnProgress | None = None,
     client: Any = None,
     columns: Sequence[str] | None = None,
@@ -41,9 +41,9 @@ def read_graph(
     ----------
     path : str or path, or edges in partitions
         The file or files.
-    weight : str, optional
-        The column or edge attribute with the weights, where it is not called "weight": edge lists with a header, edge
-        tables, GraphML.
+    weight : str or None
+        The column or edge attribute with the weights: of edge lists with a header, edge tables, GraphML. With None
+        every edge counts 1. By default "weight", or else the third of three columns.
     on_progress : callable, optional
         Called as ``on_progress(done, total)`` while a large file is read (bytes of text, or nodes).
     client : dask.distributed.Client, optional
@@ -76,19 +76,20 @@ def read_graph(
     Graph(3 vertices, 3 arcs, edge list)
     """
     if client is not None or is_partitioned(path):
-        if weight is not None:
+        if weight not in (None, WEIGHT):
             message = f"weight={weight!r} is for edge lists in text; name the columns of partitions by columns=."
             raise OptionError(message, parameter="weight")
         if columns is not None and len(columns) not in (2, 3):
             message = f"columns={columns!r} must name two columns (the ends of an edge), or three with the weight."
             raise OptionError(message)
-        return ClusterGraph(
+        graph = ClusterGraph(
             edge_partitions(path),
             Cluster(client),
             columns=columns,
             n_shards=None if shards is None else check_count(shards, "shards"),
             largest_core=check_count(largest_core, "largest_core"),
         )
+        return graph.unweighted() if weight is None else graph
     given = [name for name, value in (("columns", columns), ("shards", shards)) if value is not None]
     if given:
         message = f"{one_of(given)} is for edges in partitions (a folder, pattern or list); path={path!r} is one file."

@@ -253,11 +253,7 @@ class MemoryTask(SubgraphTask):
 def load_graph(graph: Any, weight: str | None) -> Graph:
     """A graph in memory from whatever the caller has, a path included; ``weight`` as in `densest_k_subgraph`."""
     path = as_path(graph)
-    if path is None:
-        return check_graph(graph, weight)
-    if weight in (None, WEIGHT):
-        return check_graph(read_file(path), weight)
-    return read_file(path, weight=weight)
+    return check_graph(graph, weight) if path is None else read_file(path, weight=weight)
 
 
 def _warn_unused(source: Graph, *, read: bool) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sparseigen.checks.graph_objects import check_graph
+from sparseigen.checks.graph_objects import check_graph, choose_weights
 from sparseigen.checks.graphs import (
     FRAME_COLUMNS,
     WEIGHT,
@@ -60,8 +60,8 @@ PEEK = 1 << 20
 """Bytes in which the first two lines that are not comments must lie."""
 
 
-def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | None = None) -> Graph:
-    """Read a graph from one file into memory; ``weight`` names a column or edge attribute (None: as found)."""
+def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | None = WEIGHT) -> Graph:
+    """Read a graph from one file into memory; ``weight`` as in `read_graph`."""
     file = as_path(path)
     if file is None:
         message = f"path={path!r} must be a path (str or os.PathLike)."
@@ -75,12 +75,14 @@ def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | No
         message = f"{file} does not exist. Check the path."
         raise GraphFileError(message)
     named = [known for known, form in BY_ENDING.items() if form.graph in NAMED_WEIGHTS]
-    if weight is not None and ending not in named:
+    if weight not in (None, WEIGHT) and ending not in named:
         message = f"weight={weight!r} is for edge lists ({one_of(named)}); {file.name} has weights of its own."
         raise GraphFileError(message, parameter="weight")
-    options = {} if weight is None else {"weight": weight}
     with damaged(file.name, ending, GraphFileError):
-        graph: Graph = reader(file, on_progress, **options)
+        if ending in named:
+            graph: Graph = reader(file, on_progress, weight)
+        else:
+            graph = choose_weights(reader(file, on_progress), weight, file.name)
     return graph
 
 
@@ -98,15 +100,15 @@ class EdgeLayout:
     """Whether vertices are names rather than numbers."""
 
 
-def read_edge_list(path: Path, on_progress: OnProgress | None = None, weight: str | None = None) -> Graph:
-    """The graph of a text file with one edge per line; ``weight`` names the column of the weights."""
+def read_edge_list(path: Path, on_progress: OnProgress | None = None, weight: str | None = WEIGHT) -> Graph:
+    """The graph of a text file with one edge per line; ``weight`` as in `read_graph`."""
     with damaged(path.name, "an edge list", GraphFileError):
         try:
             layout = find_layout(path, weight)
             if layout is not None and layout.labelled:
                 graph = _read_names(path, layout)
             else:
-                graph = _read_numbers(path, on_progress, layout)
+                graph = _read_numbers(path, on_progress, layout, most=2 if weight is None else 3)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             message = f"{path}: {error}. The file is damaged; download it again."
             raise GraphFileError(message) from error
@@ -124,6 +126,8 @@ def find_layout(path: Path, weight: str | None) -> EdgeLayout | None:
     separator = next((mark for mark in SEPARATORS if mark in lines[0]), " ")
     cells = [_split(line, separator) for line in lines]
     if _are_numbers(cells[0][:2]):
+        if weight not in (None, WEIGHT):
+            raise _not_a_column(weight, None, path)
         return None
     known = any(set(pair) <= {cell.lower() for cell in cells[0]} for pair in FRAME_COLUMNS)
     headed = known or (len(cells) > 1 and _are_numbers(cells[1][:2]))
@@ -162,12 +166,12 @@ def _find_ends(names: tuple[str, ...] | None, width: int, path: Path) -> tuple[i
 def _find_weight(
     names: tuple[str, ...] | None, width: int, ends: tuple[int, int], wanted: str | None, path: Path
 ) -> int | None:
-    if wanted is not None:
-        if names is None or wanted not in names:
-            have = "no header" if names is None else "the columns " + ", ".join(map(repr, names))
-            message = f"weight={wanted!r} is not a column of {path}; it has {have}."
-            raise GraphFileError(message, parameter="weight")
+    if wanted is None:
+        return None
+    if names is not None and wanted in names:
         return names.index(wanted)
+    if wanted != WEIGHT:
+        raise _not_a_column(wanted, names, path)
     lower = [name.lower() for name in names or ()]
     if "weight" in lower:
         return lower.index("weight")
@@ -177,6 +181,11 @@ def _find_weight(
         message = f"{path} has {listed}: which of them is the weight? Name it ('weight')."
         raise GraphFileError(message, parameter="weight")
     return rest[0] if rest else None
+
+
+def _not_a_column(weight: str | None, names: tuple[str, ...] | None, path: Path) -> GraphFileError:
+    have = "no header" if names is None else "the columns " + ", ".join(map(repr, names))
+    return GraphFileError(f"weight={weight!r} is not a column of {path}; it has {have}.", parameter="weight")
 
 
 def _read_names(path: Path, layout: EdgeLayout) -> Graph:
@@ -206,8 +215,8 @@ def _read_names(path: Path, layout: EdgeLayout) -> Graph:
     return graph_from_edges(np.array(ends[0], dtype=object), np.array(ends[1], dtype=object), weight)
 
 
-def _read_numbers(path: Path, on_progress: OnProgress | None, layout: EdgeLayout | None) -> Graph:
-    """A graph whose vertices are numbers, a block of lines at a time."""
+def _read_numbers(path: Path, on_progress: OnProgress | None, layout: EdgeLayout | None, most: int) -> Graph:
+    """A graph whose vertices are numbers, from at most so many columns, a block of lines at a time."""
     parts: list[list[NDArray[Any]]] = [[], [], []]
     directed: bool | None = None
     widths: set[int] = set()
@@ -218,7 +227,7 @@ def _read_numbers(path: Path, on_progress: OnProgress | None, layout: EdgeLayout
             directed = True
         if block.size:
             widths.add(block.shape[1])
-            for column in range(min(3, block.shape[1])):
+            for column in range(min(most, block.shape[1])):
                 parts[column].append(_compact(block[:, column], path) if column < 2 else block[:, 2].copy())
     if len(widths) != 1 or widths - {2, 3}:
         message = f"{path}: lines have {sorted(widths) or 'no'} columns; an edge list has 2, or 3 with weights."
@@ -328,11 +337,11 @@ def _from_arrays(name: str, arrays: dict[str, NDArray[Any]]) -> Graph:
     return graph
 
 
-def read_edges(path: Path, on_progress: OnProgress | None, weight: str = WEIGHT) -> Graph:
+def read_edges(path: Path, on_progress: OnProgress | None, weight: str | None = WEIGHT) -> Graph:
     """The edges in a parquet or Arrow table."""
     return check_graph(read_whole(path), weight)
 
 
-def read_graphml(path: Path, on_progress: OnProgress | None, weight: str = WEIGHT) -> Graph:
+def read_graphml(path: Path, on_progress: OnProgress | None, weight: str | None = WEIGHT) -> Graph:
     """A GraphML file, through networkx."""
     return check_graph(require("networkx", purpose="a GraphML file").read_graphml(path), weight)

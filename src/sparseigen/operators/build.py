@@ -106,6 +106,12 @@ def covariance(
     >>> bool(np.allclose(operator.to_dense(), np.cov(X.T)))
     True
     """
+    if isinstance(X, Operator) or _is_linear_operator(X):
+        message = (
+            f"X is a {type(X).__name__}, which stands for a matrix; covariance() takes data (samples x variables). "
+            "Pass it to sparse_eigenvector() and the like as it is."
+        )
+        raise UnsupportedOperatorError(message)
     statistics = {"center": check_flag(center, "center"), "scale": check_flag(scale, "scale"), "ddof": ddof}
     operator = _find_place(X, Storage.from_options(storage), statistics)
     advice = precision_advice(operator)
@@ -184,6 +190,11 @@ def covariance_of_data(value: Any, *, scale: bool) -> Any:
     return value
 
 
+def _is_linear_operator(value: Any) -> bool:
+    linear = sys.modules.get("scipy.sparse.linalg")  # without it there is no LinearOperator
+    return linear is not None and isinstance(value, linear.LinearOperator)
+
+
 def as_operator(matrix: Any) -> Operator:
     """The operator that stands for a symmetric matrix of any kind.
 
@@ -207,8 +218,7 @@ def as_operator(matrix: Any) -> Operator:
         return matrix
     if all(hasattr(matrix, name) for name in CONTRACT) and callable(getattr(matrix, "apply_support", None)):
         return AdaptedOperator(matrix)
-    linear = sys.modules.get("scipy.sparse.linalg")  # without it there is no LinearOperator
-    if linear is not None and isinstance(matrix, linear.LinearOperator):
+    if _is_linear_operator(matrix):
         return from_linear_operator(matrix)
     if isinstance(matrix, (str, bytes)) or callable(matrix):
         message = (

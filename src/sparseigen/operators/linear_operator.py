@@ -36,8 +36,8 @@ def from_linear_operator(linear: Any, diagonal: Any = None) -> Operator:
     linear : LinearOperator of shape (p, p)
         Real and symmetric. Its ``matmat`` is used where several products are needed at once.
     diagonal : array of shape (p,), optional
-        The diagonal of the matrix, compared with a few products. Without it p products with unit vectors are made, in
-        blocks of about a million numbers; above p = 4096 it must be given.
+        The diagonal of the matrix, compared with a few products, and with every column that is read later. Without it
+        p products with unit vectors are made, in blocks of about a million numbers; above p = 4096 it must be given.
 
     Returns
     -------
@@ -96,6 +96,7 @@ class ProductOperator(Operator):
         self.linear, self.dtype = linear, dtype
         self.size = int(linear.shape[0])
         self._given_diagonal: NDArray[np.float64] | None = None
+        self._by_vectors = False
         self.length = 0.0
         """About the Frobenius norm of the matrix or more, from products with random vectors."""
 
@@ -110,7 +111,9 @@ class ProductOperator(Operator):
                 )
                 raise UnsupportedOperatorError(message)
         else:
-            self._given_diagonal = _check_diagonal(diagonal, self)
+            self._given_diagonal = values = _check_diagonal(diagonal, self.size)
+            places = np.unique(np.linspace(0, self.size - 1, PROBES).round().astype(np.int64))
+            self.columns(np.union1d(places, [int(np.abs(values).argmax())]))
         if (
             not self.diagonal().any()
             and not self.block_apply(np.random.default_rng(0).standard_normal((self.size, 1))).any()
@@ -138,18 +141,45 @@ class ProductOperator(Operator):
         """Products with unit vectors."""
         units = np.zeros((self.size, len(indices)), dtype=self.dtype)
         units[indices, np.arange(len(indices))] = 1.0
-        return self.block_apply(units)
+        columns = self.block_apply(units)
+        if self._given_diagonal is not None:
+            self._compare_diagonal(self._given_diagonal, indices, columns)
+        return columns
 
     def block_apply(self, block: Matrix) -> Matrix:
         """The LinearOperator's product with a block."""
-        return self._check_finite(np.asarray(self.linear.matmat(np.asarray(block, dtype=self.dtype))))
+        return self._check_finite(self._multiply(np.asarray(block, dtype=self.dtype)))
+
+    def _multiply(self, block: Matrix) -> Matrix:
+        if not self._by_vectors:
+            try:
+                return np.asarray(self.linear.matmat(block))
+            except ValueError:  # SciPy hands a matvec columns of shape (p, 1); some are written for (p,) alone
+                self._by_vectors = True
+        products = [np.asarray(self.linear.matvec(vector)) for vector in block.T]
+        return np.stack(products, axis=1) if products else np.zeros_like(block)
 
     def entry_errors(self) -> NDArray[np.float64]:
         """So many roundings of the largest entry, at every entry; where that is not known, of the norm."""
         largest = self.magnitude if self.size <= LARGEST_MATERIALISED else max(self.magnitude, self.length)
         return np.full(self.size, ROUNDINGS * float(np.finfo(self.dtype).eps) * largest)
 
+    def _compare_diagonal(self, diagonal: NDArray[np.float64], places: Indices, columns: Matrix) -> None:
+        found = columns[places, np.arange(len(places))].astype(np.float64)
+        allowed = ALLOWED[str(self.dtype)] * float(np.abs(columns).max(initial=0.0))
+        wrong = np.flatnonzero(np.abs(diagonal[places] - found) > allowed)
+        if wrong.size:
+            place = int(places[wrong[0]])
+            message = (
+                f"diagonal[{place}] is {diagonal[place]:.6g}, but the product with unit vector {place} says "
+                f"{found[wrong[0]]:.6g}; give the diagonal of the LinearOperator, or leave it out."
+            )
+            raise InputError(message)
+
     def _check_finite(self, product: Matrix) -> Matrix:
+        if product.dtype.kind not in "fiub":
+            message = f"a product of the LinearOperator has dtype {product.dtype}; it must be real (float or int)."
+            raise DtypeError(message)
         product = product.astype(self.dtype, copy=False)
         if not np.isfinite(product).all():
             msg = "a product of the LinearOperator has NaN or infinite entries; all must be finite."
@@ -173,28 +203,16 @@ def _check_symmetric(operator: ProductOperator) -> None:
         raise NotSymmetricError(message)
 
 
-def _check_diagonal(diagonal: Any, operator: ProductOperator) -> NDArray[np.float64]:
+def _check_diagonal(diagonal: Any, size: int) -> NDArray[np.float64]:
     values = plain_array(diagonal, "diagonal")
     if values.dtype.kind not in "fiub":
         message = f"diagonal has dtype {values.dtype}; it must be real numbers (float or int)."
         raise DtypeError(message)
-    if values.shape != (operator.size,):
-        message = f"diagonal has shape {values.shape}; it must be a vector of length {operator.size}."
+    if values.shape != (size,):
+        message = f"diagonal has shape {values.shape}; it must be a vector of length {size}."
         raise ShapeError(message)
     values = values.astype(np.float64)
     if not np.isfinite(values).all():
         msg = "diagonal has NaN or infinite entries; all must be finite."
         raise NonFiniteError(msg)
-    places = np.unique(np.linspace(0, operator.size - 1, PROBES).round().astype(np.int64))
-    places = np.union1d(places, [int(np.abs(values).argmax())])
-    columns = operator.columns(places).astype(np.float64)
-    found = columns[places, np.arange(len(places))]
-    wrong = np.flatnonzero(np.abs(values[places] - found) > ALLOWED[str(operator.dtype)] * np.abs(columns).max())
-    if wrong.size:
-        place = int(places[wrong[0]])
-        message = (
-            f"diagonal[{place}] is {values[place]:.6g}, but the product with unit vector {place} says "
-            f"{found[wrong[0]]:.6g}; give the diagonal of the LinearOperator, or leave it out."
-        )
-        raise InputError(message)
     return values

@@ -130,7 +130,8 @@ class _Variables:
 def _collect_points(path: SparsePath | Iterable[Any] | None) -> list[Point]:
     if path is None:
         return []
-    points = [[entry] if isinstance(entry, SparseEigResult) else list(entry) for entry in path]
+    entries = path.ascending() if isinstance(path, SparsePath) else path
+    points = [[entry] if isinstance(entry, SparseEigResult) else list(entry) for entry in entries]
     if not all(points):
         msg = "path holds an empty list of components; give at least one for every cardinality."
         raise OptionError(msg)

@@ -160,10 +160,10 @@ def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]
 
 
 def path_table(path: SparsePath) -> str:
-    """One line per cardinality: explained share, the proven limit, and the variables."""
+    """One line per cardinality, ascending: explained share, the proven limit, and the variables."""
     header = ["k", "share", "at most", "certificate", "of dense", "variables"]
     rows = [header]
-    for result in path:
+    for result in path.ascending():
         bound = None if result.certificate is None else result.certificate.upper_bound / path.total_variance
         names = list(result.loadings)
         more = f", ... ({len(names)})" if len(names) > TABLE_NAMES_SHOWN else ""

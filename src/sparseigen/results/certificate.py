@@ -24,7 +24,7 @@ def reduce_to_fields(answer: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 def find_by_cardinality(results: Sequence[Answer], ks: Sequence[int], k: int, where: str, name: str) -> Answer:
     """The first result for k on a path or curve; a KeyError lists the ones there are."""
     for result, cardinality in zip(results, ks, strict=True):
-        if cardinality == k:
+        if isinstance(k, (int, float, np.number)) and cardinality == k:
             return result
     shown = ", ".join(str(cardinality) for cardinality in ks[:8])
     more = f", ... {ks[-1]}" if len(ks) > 8 else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,12 +20,14 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SparsePath:
-    """One result for each cardinality, ascending, with values that never fall (of the smallest end: never rise).
+    """One result for each cardinality asked for, in the order asked for.
+
+    Values never fall as the cardinality grows (of the smallest end: never rise).
 
     Attributes
     ----------
     results : tuple of SparseEigResult
-        One for each cardinality.
+        One for each cardinality; the path iterates over them, and ``path[k]`` is the one with at most k non-zeros.
     total_variance : float
         Trace of the matrix: the variance of all variables.
     dense_optimum : float
@@ -58,6 +60,11 @@ class SparsePath:
         """The result for one cardinality (not a position)."""
         return find_by_cardinality(self.results, self.cardinalities.tolist(), cardinality, "path", "cardinality")
 
+    def ascending(self) -> SparsePath:
+        """The path with each cardinality once, from the smallest to the largest."""
+        once = {result.cardinality: result for result in self.results}
+        return replace(self, results=tuple(once[k] for k in sorted(once)))
+
     @property
     def which(self) -> str:
         """The end of the spectrum that was asked for, "largest" or "smallest"."""
@@ -65,7 +72,7 @@ class SparsePath:
 
     @property
     def cardinalities(self) -> NDArray[np.int64]:
-        """The cardinalities, ascending."""
+        """The cardinalities, in the order asked for, as are the values, shares and bounds."""
         return np.array([result.cardinality for result in self.results], dtype=np.int64)
 
     @property
@@ -93,11 +100,13 @@ class SparsePath:
         return np.array([getattr(proof, end) for proof in proofs]) if len(proofs) == len(self.results) else None
 
     def __repr__(self) -> str:
-        first, last = self.results[0], self.results[-1]
-        proof = "uncertified" if self.upper_bounds is None else "certified"
+        path = self.ascending()
+        first, last = path.results[0], path.results[-1]
+        end = ", smallest" if self.which == "smallest" else ""
+        proof = "uncertified" if path.upper_bounds is None else "certified"
         return (
-            f"SparsePath({len(self)} cardinalities {first.cardinality} to {last.cardinality}, "
-            f"share {self.shares[0]:.4f} to {self.shares[-1]:.4f}, {proof})"
+            f"SparsePath({len(path)} cardinalities {first.cardinality} to {last.cardinality}{end}, "
+            f"share {path.shares[0]:.4f} to {path.shares[-1]:.4f}, {proof})"
         )
 
     def suggest(self, rule: str = "share", *, share: float = 0.9, held_out: Any = None) -> int:
@@ -113,7 +122,7 @@ class SparsePath:
             covariance as ``held_out`` (`CardinalitySearchCV` does this over folds).
         share : float
             For "share".
-        held_out : operator or array
+        held_out : operator, LinearOperator or array
             For "held-out": the covariance of data the path has not seen.
 
         Returns
@@ -123,15 +132,16 @@ class SparsePath:
         if not isinstance(rule, str) or rule not in RULES:
             message = f"rule={rule!r} is not known. Allowed: {one_of(RULES)}."
             raise OptionError(message, parameter="rule")
-        return int(self.cardinalities[RULES[rule](self, share, held_out)])
+        path = self.ascending()
+        return int(path.cardinalities[RULES[rule](path, share, held_out)])
 
     def to_frame(self) -> Any:
-        """One row per cardinality, as a pandas DataFrame."""
+        """One row per cardinality, ascending, as a pandas DataFrame."""
         pandas = require("pandas", purpose="SparsePath.to_frame()")
         return pandas.DataFrame(self.to_rows())
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One dict per cardinality: what `to_frame` shows."""
+        """One dict per cardinality, ascending: what `to_frame` shows."""
         return [
             {
                 "cardinality": result.cardinality,
@@ -144,7 +154,7 @@ class SparsePath:
                 "proven_optimal": None if result.certificate is None else result.certificate.optimal,
                 "variables": [result.name_of(int(j)) for j in result.support],
             }
-            for result in self.results
+            for result in self.ascending()
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,10 +174,11 @@ class SparsePath:
         chosen : int, optional
             A cardinality of the path to be marked.
         """
-        bounds = self.upper_bounds if self.which == "largest" else self.lower_bounds
+        path = self.ascending()
+        bounds = path.upper_bounds if self.which == "largest" else path.lower_bounds
         return bounded_curve(
-            self.cardinalities.tolist(),
-            self.shares.tolist(),
+            path.cardinalities.tolist(),
+            path.shares.tolist(),
             None if bounds is None else (bounds / self.total_variance).tolist(),
             purpose="SparsePath.plot()",
             titles=("cardinality k", "share of total variance"),
@@ -219,7 +230,7 @@ def _by_held_out(path: SparsePath, share: float, held_out: Any) -> int:
 def held_out_variances(path: SparsePath, held_out: Any) -> Vector:
     """The value x'Ax of every point of the path under another covariance (an array or an operator)."""
     size, values = len(path.results[0].vector), np.empty(len(path))
-    is_operator = hasattr(held_out, "submatrix")
+    is_operator, by_products = hasattr(held_out, "submatrix"), hasattr(held_out, "matvec")
     shape = (held_out.size, held_out.size) if is_operator else np.shape(held_out)
     if shape != (size, size):
         message = (
@@ -228,8 +239,11 @@ def held_out_variances(path: SparsePath, held_out: Any) -> Vector:
         )
         raise ShapeError(message)
     _check_held_out_names(path, held_out)
-    matrix = None if is_operator else _held_out_numbers(held_out)
+    matrix = None if is_operator or by_products else _held_out_numbers(held_out)
     for i, result in enumerate(path):
+        if by_products:
+            values[i] = result.vector @ np.asarray(held_out.matvec(result.vector))
+            continue
         support = result.support
         block = held_out.submatrix(support) if matrix is None else matrix[np.ix_(support, support)]
         values[i] = result.vector[support] @ block.astype(np.float64) @ result.vector[support]

@@ -37,7 +37,7 @@ def solve_exact(
         Seconds after which the bracket reached so far is returned.
     gap : float
         Stop when the relative gap is proven to be at most this.
-    warm_start : array of shape (n_features,), optional
+    warm_start : array of shape (n_features,) or SparseEigResult, optional
         A vector to start the search for good answers from, instead of the default solver's own starts.
     on_iteration : callable, optional
         Called as ``on_iteration(iteration, vector, value)`` at iterations and nodes; if it has a method
@@ -66,7 +66,7 @@ def solve_exact(
     (3.406155, 'bracket_closed', True)
     """
     operator = as_operator(A)
-    start = "auto" if warm_start is None else check_start_vector(warm_start, operator.size)
+    start = "auto" if warm_start is None else check_start_vector(warm_start, operator.size, "warm_start")
     limits = {"time_limit": time_limit, "gap": gap}
     request = Request(
         operator, which=which, method="exact", start=start, on_iteration=on_iteration, method_options=limits

@@ -48,7 +48,7 @@ def cardinality_path(
     A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
         A symmetric matrix.
     cardinalities : iterable of int
-        The k wanted; sorted, repeated ones dropped.
+        The k wanted, in any order.
     which : {"largest", "smallest"}
         Which end of the spectrum.
     method : str
@@ -64,8 +64,9 @@ def cardinality_path(
     Returns
     -------
     SparsePath
-        Values never fall with k (with ``which="smallest"`` never rise): a point that came out worse than the one
-        before it takes that one's vector.
+        Iterates over the results in the order of ``cardinalities``; ``path[k]`` is the one for k. Values never fall
+        with k (with ``which="smallest"`` never rise): a point that came out worse than the one before it takes that
+        one's vector.
 
     Raises
     ------
@@ -96,7 +97,8 @@ def cardinality_path(
         on_iteration=on_iteration,
         method_options=method_options,
     )
-    wanted = _check_cardinalities(cardinalities, request)
+    order = _check_cardinalities(cardinalities, request)
+    wanted = sorted(set(order))
     certify = check_flag(certify, "certify")
     answers = f"a path of {len(wanted)} answers, {request.operator.size} numbers each,"
     check_room(8 * request.operator.size * len(wanted), answers, "ask for fewer cardinalities at a time")
@@ -110,27 +112,34 @@ def cardinality_path(
     def find_best(inner: object) -> SparsePath | None:
         """The path before its proofs, or over the cardinalities reached until Ctrl-C came."""
         if path is not None:
-            return path
+            return _in_order(path, order)
         reached = found | (_as_outcomes(inner, method) if isinstance(inner, dict) else {})
         if not reached:
             return None
         stopped = {k: replace(reached[k], stop_reason=StopReason.INTERRUPTED) for k in sorted(reached)}
-        return _build_path(request, _never_fall(stopped), dense, time.perf_counter() - began)
+        return _in_order(_build_path(request, _never_fall(stopped), dense, time.perf_counter() - began), order)
 
     with KeepWhenInterrupted(find_best):
         _search(request, wanted, found)
         outcomes = _never_fall(found)
         path = _build_path(request, outcomes, dense, time.perf_counter() - began)
         if not certify:
-            return path
+            return _in_order(path, order)
         certificates = _prove_path(request, outcomes)
     results = zip(path, certificates, strict=True)
-    return replace(path, results=tuple(replace(result, certificate=proof) for result, proof in results))
+    proven = replace(path, results=tuple(replace(result, certificate=proof) for result, proof in results))
+    return _in_order(proven, order)
+
+
+def _in_order(path: SparsePath, order: list[int]) -> SparsePath:
+    """The results for these cardinalities in this order, those that were not reached left out."""
+    by_cardinality = {result.cardinality: result for result in path}
+    return replace(path, results=tuple(by_cardinality[k] for k in order if k in by_cardinality))
 
 
 def _check_cardinalities(cardinalities: Iterable[int], request: Request) -> list[int]:
     several = check_many(cardinalities, "cardinalities", "range(1, 21)")
-    wanted = sorted({request.check_cardinality(k, what="cardinalities") for k in several})
+    wanted = [request.check_cardinality(k, what="cardinalities") for k in several]
     if not wanted:
         msg = "cardinalities is empty; give at least one, for example range(1, 21)."
         raise OptionError(msg, parameter="cardinalities")

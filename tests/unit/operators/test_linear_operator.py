@@ -52,6 +52,17 @@ def test_every_function_takes_one(matrix) -> None:
     assert bool(se.verify(se.sparse_eigenvector(matrix, 3), linear))
 
 
+def test_where_data_are_asked_for(matrix) -> None:
+    for wrong in (by_products(matrix), from_linear_operator(by_products(matrix)), se.covariance(matrix)):
+        with pytest.raises(
+            errors.UnsupportedOperatorError, match=r"which stands for a matrix; covariance.* takes data"
+        ):
+            se.covariance(wrong)
+    path = se.cardinality_path(matrix @ matrix, range(1, 13), certify=False)
+    held_out = matrix.T @ matrix + np.eye(12)
+    assert path.suggest("held-out", held_out=by_products(held_out)) == path.suggest("held-out", held_out=held_out)
+
+
 def test_parts_of_the_contract(matrix) -> None:
     operator = from_linear_operator(by_products(matrix))
     np.testing.assert_allclose(operator.to_dense(), matrix)
@@ -116,6 +127,31 @@ def test_refusals(linear, error, message) -> None:
 def test_diagonals_that_are_not_the_matrix_s(diagonal, error, message) -> None:
     with pytest.raises(error, match=message):
         from_linear_operator(by_products(np.diag([1.0, 2.0, 3.0, 4.0])), diagonal)
+
+
+def test_a_wrong_diagonal_is_found_when_its_column_is_read(rng) -> None:
+    matrix = small_matrix(rng, 12, "gram")
+    diagonal = matrix.diagonal().copy()
+    diagonal[2] *= 0.5
+    operator = from_linear_operator(by_products(matrix), diagonal)  # not among the columns looked at first
+    for solve in (se.sparse_eigenvector, se.upper_bound, se.solve_exact):
+        with pytest.raises(errors.InputError, match=r"diagonal\[2\] is .* but the product with unit vector 2 says"):
+            solve(operator, 3)
+
+
+def test_products_written_for_vectors_alone(matrix) -> None:
+    shift = np.arange(12.0)
+    shifted = LinearOperator((12, 12), matvec=lambda v: v @ matrix + shift * v, dtype=float)  # not for shape (p, 1)
+    expected = se.sparse_eigenvector(matrix + np.diag(shift), 4)
+    found = se.sparse_eigenvector(shifted, 4)
+    assert found.value == pytest.approx(expected.value)
+    np.testing.assert_array_equal(found.support, expected.support)
+
+
+def test_products_that_are_not_real(matrix) -> None:
+    for wrong in (lambda v: matrix @ v + 1j, lambda v: np.array(["a"] * 12)):
+        with pytest.raises(errors.DtypeError, match=r"a product of the LinearOperator has dtype .*; it must be real"):
+            se.sparse_eigenvector(LinearOperator((12, 12), matvec=wrong, dtype=float), 4)
 
 
 def test_only_linear_operators() -> None:

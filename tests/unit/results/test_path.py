@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,9 @@ import sparseigen as se
 from sparseigen import errors
 from sparseigen.errors import OptionError
 from sparseigen.operators import as_operator
+from sparseigen.report import component_report
+from sparseigen.report.words import path_table
+from tests.unit.report.outline import payload
 
 MATRIX = se.datasets.load_pitprops().matrix
 NAMES = list(se.datasets.load_pitprops().names)
@@ -64,6 +69,30 @@ def test_frame_rows_and_figure(path) -> None:
     figure = path.plot()
     assert [trace.name for trace in figure.data] == ["proven limit", "found", "without limit on k"]
     np.testing.assert_allclose(figure.data[1].y, path.shares)
+
+
+def test_rules_tables_and_figures_do_not_depend_on_the_order_asked_for(path) -> None:
+    mixed = replace(path, results=(*path.results[::-1], path.results[4]))
+    assert len(mixed) == 14
+    assert repr(mixed) == repr(path)
+    for rule, options in (("share", {"share": 0.8}), ("elbow", {}), ("held-out", {"held_out": MATRIX})):
+        assert mixed.suggest(rule, **options) == path.suggest(rule, **options)
+    assert mixed.to_rows() == path.to_rows()
+    assert mixed.plot(chosen=5).to_dict() == path.plot(chosen=5).to_dict()
+    assert path_table(mixed) == path_table(path)
+    assert payload(component_report([], path=mixed))["path"] == payload(component_report([], path=path))["path"]
+
+
+def test_only_cardinalities_are_looked_up(path) -> None:
+    assert path[np.int32(5)] is path[5]
+    for wrong in (0, -1, "5", None, slice(1, 3), [5], np.array([5, 6])):
+        with pytest.raises(KeyError, match=r"is not on the path; it has 1, 2, 3, 4, 5, 6, 7, 8, \.\.\. 13\."):
+            path[wrong]
+
+
+def test_the_line_about_a_path_says_which_end() -> None:
+    path = se.cardinality_path(MATRIX, [3, 1], which="smallest", certify=False)
+    assert repr(path).startswith("SparsePath(2 cardinalities 1 to 3, smallest, share 0.0769 to 0.0033")
 
 
 def test_rules_that_need_more() -> None:

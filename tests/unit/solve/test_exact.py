@@ -90,3 +90,13 @@ def test_stop_reasons_do_not_claim_optimality() -> None:
 def test_exact_limits(name: str) -> None:
     with pytest.raises(errors.OptionError, match=f"{name}=0 must be above 0"):
         se.solve_exact(MATRIX, 3, **{name: 0})
+
+
+def test_an_answer_is_a_start() -> None:
+    matrix = se.datasets.load_pitprops().matrix
+    found = se.sparse_eigenvector(matrix, 5, start="max-variance", polish=None)
+    assert se.solve_exact(matrix, 5, warm_start=found).certificate.optimal
+    assert se.sparse_eigenvector(matrix, 5, start=found).value >= found.value * (1.0 - 1e-12)
+    for wrong, message in ((np.ones(4), "warm_start has shape"), (np.zeros(13), "Leave warm_start out")):
+        with pytest.raises(errors.StartError, match=message):
+            se.solve_exact(matrix, 5, warm_start=wrong)

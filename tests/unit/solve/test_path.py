@@ -84,6 +84,16 @@ def test_looking_up_and_errors(path, pitprops) -> None:
         se.cardinality_path(pitprops, [])
 
 
+def test_results_come_in_the_order_asked_for(path, pitprops) -> None:
+    found = se.cardinality_path(pitprops, [10, 3, 5, 3])
+    assert found.cardinalities.tolist() == [result.cardinality for result in found] == [10, 3, 5, 3]
+    np.testing.assert_allclose(found.values, [path[k].value for k in (10, 3, 5, 3)], rtol=1e-12)
+    np.testing.assert_array_equal(found[3].vector, list(found)[1].vector)
+    assert found.upper_bounds is not None
+    assert found.upper_bounds[1] <= found.upper_bounds[2] <= found.upper_bounds[0]
+    assert se.cardinality_path(pitprops, (k for k in (4, 2)), certify=False).cardinalities.tolist() == [4, 2]
+
+
 @pytest.mark.parametrize("method", ["tpower", "backward"])
 def test_interruption_keeps_what_was_found(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from sparseigen.solvers import warm_path
