@@ -74,13 +74,13 @@ def check_cardinality(cardinality: Any, size: int, *, what: str = "cardinality",
 
 @dataclass(frozen=True)
 class Sparsity:
-    """What a user wants: one cardinality a component, or (None) that they be chosen."""
+    """What a user wants: one cardinality per component, or (None) that they be chosen."""
 
     cardinalities: list[int] | None
 
 
 def check_sparsity(cardinality: Any, size: int, count: int) -> Sparsity:
-    """An int, a fraction, a list or "auto", as one cardinality a component.
+    """An int, a fraction, a list or "auto", as one cardinality per component.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def check_numbers(value: Any, name: str, count: int) -> NDArray[np.float64]:
     """One finite number >= 0 for each of ``count`` components, from one number for all or a list."""
     values = np.atleast_1d(np.asarray(value))
     if values.dtype.kind not in "fiu" or values.ndim != 1 or values.size not in (1, count):
-        allowed = "one number >= 0" if count == 1 else f"one number >= 0, or a list of {count} (one a component)"
+        allowed = "one number >= 0" if count == 1 else f"one number >= 0, or a list of {count} (one per component)"
         message = f"{name}={value!r} must be {allowed}."
         raise OptionError(message, parameter=name)
     if not (np.isfinite(values).all() and (values >= 0).all()):
@@ -213,7 +213,7 @@ def check_start_vector(start: ArrayLike, size: int) -> NDArray[np.float64]:
         message = f"start has dtype {vector.dtype}; it must be real numbers (float or int)."
         raise DtypeError(message, parameter="start")
     if vector.shape != (size,):
-        message = f"start has shape {vector.shape}; it must be a vector of length {size}, one entry a variable."
+        message = f"start has shape {vector.shape}; it must be a vector of length {size}, one entry per variable."
         raise StartError(message, parameter="start")
     vector = vector.astype(np.float64)
     if not np.isfinite(vector).all():
@@ -270,7 +270,7 @@ def check_candidates(candidates: Any, size: int, names: Sequence[str] | None) ->
         raise ShapeError(message, parameter="candidates")
     if values.dtype.kind == "b":
         if values.size != size:
-            message = f"candidates is a mask of length {values.size}; a mask needs one entry a variable ({size})."
+            message = f"candidates is a mask of length {values.size}; a mask needs one entry per variable ({size})."
             raise ShapeError(message, parameter="candidates")
         values = np.flatnonzero(values)
     elif values.dtype.kind in "UO" and values.size:

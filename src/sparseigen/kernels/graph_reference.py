@@ -25,7 +25,7 @@ class Rows(NamedTuple):
     starts: Integers
     neighbours: NDArray[np.int32]
     weights: NDArray[Any]
-    """int32 or int64, one an entry; of length 0 when all weights are 1 and none is stored."""
+    """int32 or int64, one per entry; of length 0 when all weights are 1 and none is stored."""
 
     @property
     def size(self) -> int:
@@ -41,7 +41,7 @@ class Rows(NamedTuple):
         return neighbours, self.weights[row].astype(np.int64)
 
     def all_weights(self) -> Integers:
-        """One weight an entry, stored or not."""
+        """One weight per entry, stored or not."""
         if self.weights.size == 0:
             return np.ones(len(self.neighbours), dtype=np.int64)
         return self.weights.astype(np.int64)

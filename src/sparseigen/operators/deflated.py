@@ -153,7 +153,7 @@ def _update(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *,
 
 
 def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """X as a float64 unit vector, A x, and x'Ax."""
+    """x as a float64 unit vector, A x, and x'Ax."""
     x = np.asarray(vector, dtype=np.float64)
     norm = float(np.linalg.norm(x))
     if x.shape != (operator.size,) or not norm > 0.0:

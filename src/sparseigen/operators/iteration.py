@@ -1,4 +1,4 @@
-"""Algorithm 1 a step at a time: what an operator offers and `solvers.truncated_power` drives.
+"""Algorithm 1 step by step: what an operator offers and `solvers.truncated_power` drives.
 
 An operator makes the steps where its data are; the solver decides when a run ends. Several runs can step together:
 what they ask of data that are read in passes is then answered by one pass.

@@ -26,7 +26,7 @@ SMALLEST_SINGLE, SMALLEST_LARGEST_SINGLE, LARGEST_SINGLE = 2.0**-100, 2.0**-50, 
 
 
 def degrees_of_freedom(n_samples: int, ddof: int) -> int:
-    """N - ddof, the divisor of the covariance."""
+    """n - ddof, the divisor of the covariance."""
     if isinstance(ddof, bool) or not isinstance(ddof, (int, np.integer)) or ddof < 0:
         message = f"ddof={ddof!r} must be a whole number >= 0 (1 for the unbiased covariance, 0 for the mean)."
         raise OptionError(message)

@@ -30,7 +30,7 @@ SMALLEST_SHIFT = 1e-12
 """Relative to the entries, where the products show A indefinite."""
 POLISHED_RUNS = 3
 SWAP_ROUNDS = (3, 20, 200)
-"""Swaps a polished run may make: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
+"""Swaps per polished run: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
 CHEAP_SWAPS = 2.0e9
 """Operations that any polished run may spend on swaps, whatever a plain run costs."""
 SWAP_WORK = 60.0
@@ -38,7 +38,7 @@ SWAP_WORK = 60.0
 ROUGH_RTOL = 1e-3
 """Steps in less than the data's precision end when no objective moves by more than this share."""
 EXPECTED_PRODUCTS = {"auto": 600, "columns": 400}
-"""Products a start leads to, for the decision whether forming the Gram matrix pays; others: 30."""
+"""Products per start, for the decision whether forming the Gram matrix pays; others: 30."""
 
 
 class IndefiniteMatrixFound(Exception):

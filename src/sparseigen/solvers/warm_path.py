@@ -23,7 +23,7 @@ from sparseigen.solvers.interface import KeepWhenInterrupted, Progress, SolverOp
 from sparseigen.solvers.truncated_power import iterate_many, solve_truncated_power
 
 PRODUCTS_PER_POINT = 4
-"""Products a point costs on average, for the decision whether forming the Gram matrix pays."""
+"""Products per point, on average, for the decision whether forming the Gram matrix pays."""
 SHORT = 8
 """Paths of at most this many points are solved point by point from many starts first; of longer ones two points are,
 so that the path does not hang on its first variable."""
