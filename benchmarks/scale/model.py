@@ -99,7 +99,7 @@ def task_seconds(client: object, count: int = 400) -> float:
         best = np.inf
         for _ in range(5):
             began = time.perf_counter()
-            cluster.gather(cluster.mapped("nothing", nothing, [held[i % 2] for i in range(tasks)], [None] * tasks))
+            cluster.gather(cluster.map_pairs("nothing", nothing, [held[i % 2] for i in range(tasks)], [None] * tasks))
             best = min(best, time.perf_counter() - began)
         seconds.append(best)
     return (seconds[1] - seconds[0]) / (count - 2)

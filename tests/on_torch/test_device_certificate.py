@@ -70,7 +70,7 @@ def test_bounds_hold_against_enumeration(
             for name, bound in BOUNDS.items():
                 problem = BoundProblem(operator, k, vector, achieved=achieved_value(operator, vector))
                 assert problem.dense is None
-                value = problem.unscaled(bound(problem)) / unit
+                value = problem.unscale_bound(bound(problem)) / unit
                 assert value >= optimum * (1.0 - 1e-13) - 1e-14 * np.trace(exact), (name, k, seed)
                 if name == "dual" and k == 9 and dtype == "float64":
                     assert value == pytest.approx(optimum, rel=1e-6)
@@ -194,7 +194,7 @@ def iterated_rows(operator: TorchData, cardinality: int, scaling: np.ndarray, pa
     for _ in range(passes):
         bound, rows = scaled_row_values(problem, weights)
         best, weights = min(best, bound), improve_weights(weights, rows)
-    return problem.unscaled(best)
+    return problem.unscale_bound(best)
 
 
 def on_torch(values: np.ndarray, **options: Any) -> TorchData:

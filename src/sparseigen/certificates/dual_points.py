@@ -118,15 +118,15 @@ def measure(rows: Array, points: Array | ClosedForm) -> DualParts:
         if isinstance(points, ClosedForm):
             gram, squares = points.gram, points.squares
         else:
-            gram, squares = add_up_gram(made for _, made in _pairs(rows, points))
+            gram, squares = add_up_gram(made for _, made in _make_pairs(rows, points))
         gram = to_host(0.5 * (gram + gram.T))
         if not squares < LARGEST_POINT**2:
             return DualParts(gram, np.inf, np.full(rows.shape[0], np.inf))
-        found = [to_host(remainders(block, made)) for block, made in _pairs(rows, points)]
+        found = [to_host(remainders(block, made)) for block, made in _make_pairs(rows, points)]
     return DualParts(gram, squares, np.concatenate(found))
 
 
-def _pairs(rows: Array, points: Array | ClosedForm) -> Iterator[tuple[Array, Array]]:
+def _make_pairs(rows: Array, points: Array | ClosedForm) -> Iterator[tuple[Array, Array]]:
     """Blocks of the factor and of the points."""
     for part, block in blocks(rows):
         if isinstance(points, ClosedForm):
@@ -199,19 +199,19 @@ def search_penalty(
     ordered = np.partition(shares, (place - 1, place))
     low, width = float(ordered[place - 1]), float(ordered[place] - ordered[place - 1])
     left, right = 0.0, 1.0
-    inner, outer = (_form_at(rows, direction, low + at * width, cardinality) for at in (1.0 - GOLDEN, GOLDEN))
+    inner, outer = (_build_form(rows, direction, low + at * width, cardinality) for at in (1.0 - GOLDEN, GOLDEN))
     hopeless = min(inner.promise, outer.promise) > hopeless_above
     for _ in range(0 if hopeless else trials - 2):
         if inner.promise <= outer.promise:
             right, outer = left + GOLDEN * (right - left), inner
-            inner = _form_at(rows, direction, low + (right - GOLDEN * (right - left)) * width, cardinality)
+            inner = _build_form(rows, direction, low + (right - GOLDEN * (right - left)) * width, cardinality)
         else:
             left, inner = right - GOLDEN * (right - left), outer
-            outer = _form_at(rows, direction, low + (left + GOLDEN * (right - left)) * width, cardinality)
+            outer = _build_form(rows, direction, low + (left + GOLDEN * (right - left)) * width, cardinality)
     return min(inner, outer, key=lambda form: form.promise)
 
 
-def _form_at(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:
+def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:
     with np.errstate(over="ignore", invalid="ignore"):
         gram, squares = add_up_gram(support_points(block, direction, penalty) for _, block in blocks(rows))
     if not squares < LARGEST_POINT**2:

@@ -27,8 +27,8 @@ from sparseigen.certificates.factor import (
     Array,
     Factor,
     FactorRows,
+    bound_left_out,
     find_factor,
-    left_out_of_data,
     namespace,
     place_like,
     working_memory,
@@ -121,7 +121,7 @@ def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) 
         weights /= weights.sum()
         rotated = rows @ basis
         with np.errstate(all="ignore"):
-            points, members = _dual_points(rotated, weights, penalty, roots)
+            points, members = _find_dual_points(rotated, weights, penalty, roots)
         if not float(np.abs(points).max()) < LARGEST_POINT:
             return  # rows of very different size: this step proves nothing, nor would later ones
         gradient = points.T @ points
@@ -133,7 +133,7 @@ def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) 
         penalty *= float(np.clip(members / cardinality, 0.25, 4.0)) ** 0.5
 
 
-def _dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots: Numbers) -> tuple[Numbers, float]:
+def _find_dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots: Numbers) -> tuple[Numbers, float]:
     """The dual points in the basis of X, and the sum of memberships; ``roots`` goes in as a guess and out solved."""
     points = np.zeros_like(rotated)
     squares = rotated**2
@@ -171,7 +171,7 @@ def penalised_bound(problem: BoundProblem) -> float:
     # The number of steps follows the cost of finding the answer, which grows with k.
     affordable = MOST_WORK / _step_cost(*factor.rows.shape)
     steps = -1 if in_blocks else int(min(3 + problem.cardinality // 14, 60, affordable))
-    return _best_dual(problem, factor, steps, patience=PATIENCE)
+    return _find_best_dual(problem, factor, steps, patience=PATIENCE)
 
 
 def _step_cost(size: int, rank: int) -> float:
@@ -182,10 +182,10 @@ def _step_cost(size: int, rank: int) -> float:
 def converged_penalised_bound(problem: BoundProblem) -> float:
     """The same with the ascent carried to its end, or to the end of the time allowed."""
     factor = find_factor(problem)
-    return np.inf if factor is None else _best_dual(problem, factor, MOST_STEPS)
+    return np.inf if factor is None else _find_best_dual(problem, factor, MOST_STEPS)
 
 
-def _best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> float:
+def _find_best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> float:
     if problem.cardinality == problem.size:
         return dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
     kept = find_points(problem, factor, steps, patience=patience)
@@ -254,7 +254,7 @@ def closed_form_values(
     best = np.full(problem.size, np.inf)
     if problem.operator.factor_rank == 0:
         return best
-    rows, left_out = FactorRows(problem), left_out_of_data(problem)
+    rows, left_out = FactorRows(problem), bound_left_out(problem)
     with working_memory(rows[:1]):
         for vector, cardinality in zip(vectors, cardinalities, strict=True):
             direction = find_direction(rows, vector)

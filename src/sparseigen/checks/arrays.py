@@ -18,10 +18,10 @@ from sparseigen.checks.coercion import (
     check_device,
     check_integers,
     check_same_order,
+    convert_numbers,
     float_dtype,
     is_tensor,
     plain_array,
-    rounded_to,
     split_frame,
 )
 from sparseigen.checks.memory import check_room
@@ -71,7 +71,7 @@ def check_symmetric(matrix: Any) -> CheckedArray:
         return _check_symmetric_sparse(values, names)
     values = _real_array(values, "the matrix")
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
-        message = _not_square(values.shape)
+        message = _say_not_square(values.shape)
         raise ShapeError(message)
     _check_not_empty(values.shape, "the matrix")
     _check_finite(values, "the matrix", names)
@@ -84,7 +84,7 @@ def check_symmetric(matrix: Any) -> CheckedArray:
     elif not values.flags.c_contiguous:
         check_room(values.nbytes, "a copy of the matrix in C order", "pass one in C or Fortran order")
     _check_not_zero(scale == 0.0)
-    values = _in_range(values, scale)
+    values = _widen(values, scale)
     if difference > 0.0:
         values = _average(values, values.T, scale)
     return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
@@ -100,7 +100,7 @@ def check_data(data: Any, *, device: Any = None) -> CheckedArray:
         check_data_shape(tuple(values.shape))  # finiteness is checked where the numbers are
         return CheckedArray(values, "device", None, device=values.device if device is None else check_device(device))
     if device is not None:
-        return _for_device(check_data(data), check_device(device))
+        return _mark_for_device(check_data(data), check_device(device))
     values, names = split_frame(data)
     if is_sparse(values):
         values = _real_sparse(values, "X")
@@ -140,7 +140,7 @@ def is_sparse(value: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(value))
 
 
-def _for_device(checked: CheckedArray, device: Any) -> CheckedArray:
+def _mark_for_device(checked: CheckedArray, device: Any) -> CheckedArray:
     if checked.layout == "sparse":
         message = f"device={str(device)!r} takes dense data; X is scipy sparse. Leave device out, or pass X.toarray()."
         raise OptionError(message)
@@ -152,7 +152,7 @@ def label(index: int, names: Sequence[str] | None) -> str:
     return f"column {index}" if names is None else f"column {index} ({names[index]!r})"
 
 
-def non_finite_message(what: str, count: int, row: int, column: int, names: Sequence[str] | None) -> str:
+def say_non_finite(what: str, count: int, row: int, column: int, names: Sequence[str] | None) -> str:
     """The sentence for NaN and infinities, shared by every operator that checks while it reads."""
     return (
         f"{what} has {count} NaN or infinite {'value' if count == 1 else 'values'}, the first at row {row}, "
@@ -183,7 +183,7 @@ def _real_array(values: Any, what: str) -> Array:
         return array
     converted = f"{what}, converted from {array.dtype} to {wanted},"
     check_room(wanted.itemsize * array.size, converted, "pass float32 numbers")
-    return rounded_to(array, wanted, what)
+    return convert_numbers(array, wanted, what)
 
 
 def _real_sparse(values: Any, what: str) -> Any:
@@ -196,11 +196,11 @@ def _real_sparse(values: Any, what: str) -> Any:
     if values.dtype == wanted:
         return values
     check_room(16 * values.nnz, f"{what}, converted from {values.dtype} to {wanted},", "pass float32 numbers")
-    rounded_to(values.data, wanted, what)
+    convert_numbers(values.data, wanted, what)
     return values.astype(wanted)
 
 
-def _not_square(shape: tuple[int, ...]) -> str:
+def _say_not_square(shape: tuple[int, ...]) -> str:
     return f"the matrix has shape {shape}; it must be square. For data (samples x variables) pass covariance(X)."
 
 
@@ -254,7 +254,7 @@ def _check_finite(values: Array, what: str, names: tuple[str, ...] | None, *, sp
     if sparse is not None:
         entry = sparse.tocoo()
         first = (int(entry.row[~np.isfinite(entry.data)][0]), int(entry.col[~np.isfinite(entry.data)][0]))
-    raise NonFiniteError(non_finite_message(what, count, first[0], first[1], names))
+    raise NonFiniteError(say_non_finite(what, count, first[0], first[1], names))
 
 
 def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
@@ -275,7 +275,7 @@ def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
     return worst, row, column, scale
 
 
-def _in_range(values: Any, scale: float) -> Any:
+def _widen(values: Any, scale: float) -> Any:
     """The matrix, in float64 where products of float32 numbers of this size would overflow or underflow."""
     if values.dtype == np.float32 and not SMALLEST_SINGLE <= scale <= LARGEST_SINGLE:
         return values.astype(np.float64)
@@ -305,7 +305,7 @@ def _check_not_zero(is_zero: bool) -> None:
 
 def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> CheckedArray:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        message = _not_square(matrix.shape)
+        message = _say_not_square(matrix.shape)
         raise ShapeError(message)
     _check_not_empty(matrix.shape, "the matrix")
     values = _real_sparse(matrix, "the matrix").tocsr()
@@ -321,6 +321,6 @@ def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> Check
     if size > 0.0:
         place = (int(difference.row[worst]), int(difference.col[worst]))
         _check_asymmetry(size, *place, scale, values.dtype)
-        values = _average(_in_range(values, scale), _in_range(values, scale).T, scale).tocsr()
-    values = _in_range(values, scale)
+        values = _average(_widen(values, scale), _widen(values, scale).T, scale).tocsr()
+    values = _widen(values, scale)
     return CheckedArray(values, "sparse", names, symmetrised=size > 0.0, magnitude=scale)

@@ -112,7 +112,7 @@ def float_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize <= 4 else np.dtype(np.float64)
 
 
-def rounded_to(array: NDArray[Any], wanted: np.dtype[Any], what: str) -> NDArray[Any]:
+def convert_numbers(array: NDArray[Any], wanted: np.dtype[Any], what: str) -> NDArray[Any]:
     """The numbers in another type; refused where extended precision would be lost without a word."""
     if array.dtype == wanted:
         return array
@@ -152,7 +152,7 @@ def check_meaning(values: Any, what: str) -> None:
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu":
         check_integers(numbers, what)
     elif isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f" and numbers.dtype.itemsize > 8:
-        rounded_to(numbers, np.dtype(np.float64), what)
+        convert_numbers(numbers, np.dtype(np.float64), what)
 
 
 def _package_of(value: Any) -> str:

@@ -21,10 +21,10 @@ def available_bytes() -> int:
     The smallest of what the system has free, what the control groups of a container or a batch job leave, and what
     ``ulimit -v`` leaves.
     """
-    return min(_free_in_system(), _left_in_control_groups(), _left_in_address_space())
+    return min(_find_free_in_system(), _find_left_in_control_groups(), _find_left_in_address_space())
 
 
-def _free_in_system() -> int:
+def _find_free_in_system() -> int:
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -41,7 +41,7 @@ def _free_in_system() -> int:
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
-def _left_in_control_groups() -> int:
+def _find_left_in_control_groups() -> int:
     """The least that a group this process is in, or one above it, leaves; both versions of Linux's control groups."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
@@ -60,13 +60,13 @@ def _left_in_control_groups() -> int:
         group = root / path.lstrip("/")
         # Inside a container the path may be that of the host, which is not there: the root is then the own group.
         for place in [group, *group.parents] if group.is_dir() else [root]:
-            left = min(left, _left_in_group(place, *names))
+            left = min(left, _find_left_in_group(place, *names))
             if place == root:
                 break
     return left
 
 
-def _left_in_group(group: Path, limit: str, used: str, cache: str) -> int:
+def _find_left_in_group(group: Path, limit: str, used: str, cache: str) -> int:
     """What one group leaves. File pages that have not been used lately give way when memory is asked for."""
     try:
         most = (group / limit).read_text(encoding="ascii").strip()
@@ -80,7 +80,7 @@ def _left_in_group(group: Path, limit: str, used: str, cache: str) -> int:
     return max(0, int(most) - held)
 
 
-def _left_in_address_space() -> int:
+def _find_left_in_address_space() -> int:
     """What ``ulimit -v`` leaves."""
     try:
         import resource

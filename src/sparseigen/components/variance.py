@@ -76,7 +76,9 @@ def products(operator: Operator, columns: Matrix) -> Matrix:
     """A V, one product with a sparse vector per column."""
     supports = [np.flatnonzero(column).astype(np.int64) for column in columns.T]
     filled = [j for j, support in enumerate(supports) if support.size]
-    images = operator.together([partial(operator.apply_support, supports[j], columns[supports[j], j]) for j in filled])
+    images = operator.run_together(
+        [partial(operator.apply_support, supports[j], columns[supports[j], j]) for j in filled]
+    )
     out = np.zeros_like(columns)
     for j, image in zip(filled, images, strict=True):
         out[:, j] = image

@@ -157,10 +157,10 @@ class Searcher:
                 self._orders[name] = make(self)
             for label, order in self._orders[name].items():
                 if len(order) >= count:
-                    yield label, self._with_fixed(order, count)
+                    yield label, self._add_fixed(order, count)
         yield "greedy-feige", feige_set(self.graph, count, self.part_fixed)
 
-    def _with_fixed(self, order: Integers, count: int) -> Integers:
+    def _add_fixed(self, order: Integers, count: int) -> Integers:
         """The first k of an order, fixed vertices first."""
         required = np.flatnonzero(self.part_fixed)
         if required.size:

@@ -19,7 +19,7 @@ from sparseigen.config import require
 from sparseigen.errors import InputError, MissingDataError, NonFiniteError, OptionError, ShapeError, one_of
 from sparseigen.io.arrow import read_whole
 from sparseigen.io.columns import Columns, Table, TableOptions
-from sparseigen.io.formats import damaged, ending_of, find_endings, find_reader
+from sparseigen.io.formats import ending_of, explain_damage, find_endings, find_reader
 from sparseigen.io.hdf5 import as_words, find_node, open_hdf5, read_matrix, read_names
 from sparseigen.io.matrix_market import read_matrix as read_market
 from sparseigen.io.npy import map_array, read_archive, read_file_header
@@ -207,12 +207,12 @@ def read_table(
         message = f"{path.name} is empty; it must hold at least one row of numbers."
         raise ShapeError(message)
     options = TableOptions(header, index, label, drop_text, array)
-    with damaged(path.name, ending):
+    with explain_damage(path.name, ending):
         table: Table = reader(path, options)
-    return _without_gaps(table, missing)
+    return _treat_gaps(table, missing)
 
 
-def _without_gaps(table: Table, missing: str) -> Table:
+def _treat_gaps(table: Table, missing: str) -> Table:
     if missing == "error":
         return table
     values = table.dense_values("missing='mean' and missing='drop'")

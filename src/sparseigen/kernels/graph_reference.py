@@ -102,19 +102,19 @@ def peel(rows: Rows, loops: Integers, fixed: Flags) -> tuple[Integers, Integers]
     at_removal: list[int] = []
     gone = [False] * rows.size
     kept = np.flatnonzero(fixed).tolist()
-    for vertex, changed in _with_rest(queue(contributions, movable, largest), kept):
+    for vertex, change in _append_rest(queue(contributions, movable, largest), kept):
         order.append(vertex)
         at_removal.append(contributions[vertex])
         gone[vertex] = True
         neighbours, weights = rows.entries(vertex)
         for other, weight in zip(neighbours.tolist(), weights.tolist(), strict=True):
             if not gone[other]:
-                changed(other, contributions[other] - 2 * weight, bool(fixed[other]))
+                change(other, contributions[other] - 2 * weight, bool(fixed[other]))
                 contributions[other] -= 2 * weight
     return np.array(order, dtype=np.int64), np.array(at_removal, dtype=np.int64)
 
 
-def _with_rest(queue: Iterator, kept: list[int]) -> Iterator:  # type: ignore[type-arg]
+def _append_rest(queue: Iterator, kept: list[int]) -> Iterator:  # type: ignore[type-arg]
     yield from queue
     for vertex in kept:
         yield vertex, lambda other, contribution, is_fixed: None
@@ -127,7 +127,7 @@ def _bucket_queue(contributions: list[int], movable: list[int], largest: int) ->
         buckets.setdefault(contributions[vertex], {})[vertex] = None
     lowest = 0
 
-    def changed(vertex: int, contribution: int, is_fixed: bool) -> None:
+    def change(vertex: int, contribution: int, is_fixed: bool) -> None:
         nonlocal lowest
         if is_fixed:
             return
@@ -138,7 +138,7 @@ def _bucket_queue(contributions: list[int], movable: list[int], largest: int) ->
     for _ in movable:
         while not buckets.get(lowest):
             lowest += 1
-        yield buckets[lowest].popitem()[0], changed
+        yield buckets[lowest].popitem()[0], change
 
 
 def _heap_queue(contributions: list[int], movable: list[int], largest: int) -> Iterator:  # type: ignore[type-arg]
@@ -147,7 +147,7 @@ def _heap_queue(contributions: list[int], movable: list[int], largest: int) -> I
     heapq.heapify(heap)
     done: set[int] = set()
 
-    def changed(vertex: int, contribution: int, is_fixed: bool) -> None:
+    def change(vertex: int, contribution: int, is_fixed: bool) -> None:
         if not is_fixed:
             heapq.heappush(heap, (contribution, vertex))
 
@@ -155,7 +155,7 @@ def _heap_queue(contributions: list[int], movable: list[int], largest: int) -> I
         contribution, vertex = heapq.heappop(heap)
         if vertex not in done and contribution == contributions[vertex]:
             done.add(vertex)
-            yield vertex, changed
+            yield vertex, change
 
 
 def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count: int) -> Integers:

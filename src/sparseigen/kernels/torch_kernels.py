@@ -149,13 +149,13 @@ def _units(matrix: Tensor) -> tuple[int, int, int]:
     return -(-width // unit), stride // unit, unit
 
 
-def padded(width: int) -> int:
+def pad_width(width: int) -> int:
     """The width rounded up so that every row starts on a boundary of four entries."""
     return -(-width // 4) * 4
 
 
 class RowProduct:
-    """``out = matrix @ vector`` at the speed of memory. ``vector`` must be `padded` with zeros."""
+    """``out = matrix @ vector`` at the speed of memory. ``vector`` must be `pad_width` with zeros."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
@@ -184,7 +184,7 @@ class RowCombination:
         self.shares = SHARES + int(extra)
         """With ``extra`` one more share than is computed, for what `subtract` takes away."""
         self.units, self.stride, self.unit = _units(matrix)
-        self.width = padded(matrix.shape[1])
+        self.width = pad_width(matrix.shape[1])
         self.partial = torch.zeros(self.shares, self.width, dtype=matrix.dtype, device=matrix.device)
         self.n_values = -(-self.width // SCORE_COLUMNS)
 

@@ -122,12 +122,12 @@ class LowRankUpdated(WrappedOperator):
         change = self.left @ (self.middle @ (self.left.T @ block))
         return (self.base.block_apply(block) + change).astype(self.dtype, copy=False)
 
-    def _around(self, base: Operator) -> Operator:
+    def _wrap(self, base: Operator) -> Operator:
         around = LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
         around.find_negative_part = self.find_negative_part if base is self.base else None
         return around
 
-    def _facts(self) -> dict[str, Any]:
+    def _list_facts(self) -> dict[str, Any]:
         return {"deflation_rank": int(self.left.shape[1])}
 
 

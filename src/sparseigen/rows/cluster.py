@@ -44,22 +44,22 @@ class Cluster:
         """The same tasks, computed and kept where they were computed."""
         dask = require("dask", purpose="data on a cluster")
         if self.client is not None:
-            return list(self._guarded(lambda: self.client.persist(list(tasks), optimize_graph=False)))
+            return list(self._guard(lambda: self.client.persist(list(tasks), optimize_graph=False)))
         return list(dask.persist(*tasks, optimize_graph=False))
 
     def gather(self, tasks: Sequence[Any]) -> list[Any]:
         """The values of tasks, in their order."""
         dask = require("dask", purpose="data on a cluster")
         if self.client is not None:
-            if not any(dask.is_dask_collection(task) for task in tasks):  # futures of `mapped`
-                return list(self._guarded(lambda: self.client.gather(list(tasks))))
-            return list(self._guarded(lambda: self.client.compute(list(tasks), optimize_graph=False, sync=True)))
+            if not any(dask.is_dask_collection(task) for task in tasks):  # futures of `map_pairs`
+                return list(self._guard(lambda: self.client.gather(list(tasks))))
+            return list(self._guard(lambda: self.client.compute(list(tasks), optimize_graph=False, sync=True)))
         return list(dask.compute(*tasks, optimize_graph=False))
 
-    def mapped(
+    def map_pairs(
         self, name: str, function: Callable[..., Any], kept: Sequence[Any], others: Sequence[Any], *same: Any
     ) -> Any:
-        """``function(kept, other, *same)`` for each pair; ``kept`` were persisted. What `gather` and `mapped` accept.
+        """``function(kept, other, *same)`` for each pair; ``kept`` were persisted. For `gather` and `map_pairs`.
 
         With a client this is one message to the scheduler, a third less time than a graph of lazy tasks.
         """
@@ -72,7 +72,7 @@ class Cluster:
         is_lazy = require("dask", purpose="a cluster").is_dask_collection
         held, shared = ([futures_of(part)[0] if is_lazy(part) else part for part in parts] for parts in (kept, same))
         call = partial(_call, function)
-        return self._guarded(
+        return self._guard(
             lambda: self.client.map(call, held, list(others), key=keys, pure=False, batch_size=None, same=shared)
         )
 
@@ -81,10 +81,10 @@ class Cluster:
         """Threads of all workers; 4 where there is no client."""
         if self.client is None:
             return 4
-        threads: dict[str, int] = self._guarded(self.client.nthreads)
+        threads: dict[str, int] = self._guard(self.client.nthreads)
         return max(1, sum(threads.values()))
 
-    def _guarded(self, call: Callable[[], Any]) -> Any:
+    def _guard(self, call: Callable[[], Any]) -> Any:
         try:
             return call()
         except SparseigenError:

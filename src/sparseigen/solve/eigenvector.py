@@ -32,10 +32,10 @@ from sparseigen.checks.arguments import (
 from sparseigen.errors import ConvergenceWarning, OptionError, UnsupportedOperatorError, one_of
 from sparseigen.operators.build import as_operator
 from sparseigen.operators.contract import Indices, Operator, computed_once, scale_exponent
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.solvers import SOLVERS
-from sparseigen.solvers.eigenpairs import recomputed_value
+from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import (
     KeepWhenInterrupted,
     OnIteration,
@@ -288,7 +288,7 @@ class Request:
         progress = self.options.progress
         if progress.best is None:
             return None
-        value = recomputed_value(self.searched, progress.best)
+        value = recompute_value(self.searched, progress.best)
         outcome = SolverOutcome(progress.best, value, StopReason.INTERRUPTED, progress.iterations, [value])
         return self.build_result(outcome, cardinality, seconds)
 
@@ -323,7 +323,7 @@ def scale_for_search(problem: Operator, unit: float) -> Operator:
     """The matrix times the unit of its search."""
     if unit == 1.0:
         return problem
-    searched = scaled(problem, unit)
+    searched = scale_operator(problem, unit)
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
     return searched

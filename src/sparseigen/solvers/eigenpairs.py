@@ -178,7 +178,7 @@ def value_on_support(operator: Operator, vector: SparseVector) -> float:
     return float(vector.weights @ product.astype(np.float64))
 
 
-def recomputed_value(operator: Operator, vector: SparseVector) -> float:
+def recompute_value(operator: Operator, vector: SparseVector) -> float:
     """x'Ax from the k x k block where it is small, from a product otherwise."""
     if len(vector.indices) <= LARGEST_DENSE_PROBLEM:
         return float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)

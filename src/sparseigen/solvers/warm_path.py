@@ -61,16 +61,16 @@ def warm_path(
     climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
     polish = "swap" if len(cardinalities) <= FEW_POINTS else "solve"
     with KeepWhenInterrupted(lambda inner: {k: (vector, value - shift) for k, (vector, value) in climber.best.items()}):
-        for cardinality in _anchors(cardinalities):
+        for cardinality in _choose_anchors(cardinalities):
             found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
             climber.climb(cardinality, found.vector.indices, found.vector.weights)
-        for cardinality, vector in _from_block(climber.operator, cardinalities, options):
+        for cardinality, vector in _solve_in_block(climber.operator, cardinalities, options):
             climber.climb(cardinality, vector.indices, vector.weights)
         climber.sweep()
     return [(vector, value - shift) for vector, value in climber.points()]
 
 
-def _from_block(
+def _solve_in_block(
     operator: Operator, cardinalities: Sequence[int], options: SolverOptions
 ) -> list[tuple[int, SparseVector]]:
     """Rough answers for all cardinalities from runs that step together, where such runs share passes."""
@@ -88,7 +88,7 @@ def _from_block(
     return [(k, run.vector) for k, run in zip(cardinalities, runs, strict=True)]
 
 
-def _anchors(cardinalities: Sequence[int]) -> list[int]:
+def _choose_anchors(cardinalities: Sequence[int]) -> list[int]:
     """Short paths whole; of longer ones the points at a fiftieth and a tenth of the way, and those after a wide step.
 
     A point far from its neighbour learns little from it: on log expression data a geometric grid that hung on its
