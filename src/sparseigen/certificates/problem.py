@@ -175,12 +175,12 @@ class BoundProblem:
             sums, least, shortfall = (np.ldexp(numbers, -self.exponent - power) for numbers in found)
         return sums, least, shortfall
 
-    def affords(self, count: int, what: str) -> bool:
+    def affords(self, count: int, subject: str) -> bool:
         """Whether so many columns may be asked for; if so, they count as asked for."""
         if self.dense is not None:
             return True
         if count > self.columns_left:
-            self.left_out = f"{what} left out: {count} columns of A"
+            self.left_out = f"{subject} left out: {count} columns of A"
             return False
         self.columns_left -= count
         return True

@@ -52,7 +52,7 @@ def as_file_path(value: Any, name: str = "path") -> Path:
 IntVector = NDArray[np.int64]
 
 
-def check_cardinality(cardinality: Any, size: int, *, what: str = "cardinality", of: str = "variables") -> int:
+def check_cardinality(cardinality: Any, size: int, *, subject: str = "cardinality", of: str = "variables") -> int:
     """The cardinality as an int between 1 and size.
 
     Examples
@@ -64,11 +64,11 @@ def check_cardinality(cardinality: Any, size: int, *, what: str = "cardinality",
         hint = ""
         if isinstance(cardinality, (float, np.floating)) and float(cardinality).is_integer():
             hint = f" Use {int(cardinality)} (an int) instead."
-        message = f"{what}={cardinality!r} must be a whole number (int), got {type(cardinality).__name__}.{hint}"
-        raise CardinalityError(message, parameter=what)
+        message = f"{subject}={cardinality!r} must be a whole number (int), got {type(cardinality).__name__}.{hint}"
+        raise CardinalityError(message, parameter=subject)
     if not 1 <= cardinality <= size:
-        message = f"{what}={int(cardinality)} must be between 1 and the number of {of} ({size})."
-        raise CardinalityError(message, parameter=what)
+        message = f"{subject}={int(cardinality)} must be between 1 and the number of {of} ({size})."
+        raise CardinalityError(message, parameter=subject)
     return int(cardinality)
 
 
@@ -104,7 +104,7 @@ def check_sparsity(cardinality: Any, size: int, count: int) -> Sparsity:
         if len(cardinality) != count:
             message = f"cardinality has {len(cardinality)} entries; with n_components={count} it needs {count}."
             raise CardinalityError(message, parameter="cardinality")
-        return Sparsity([check_cardinality(k, size, what=f"cardinality[{i}]") for i, k in enumerate(cardinality)])
+        return Sparsity([check_cardinality(k, size, subject=f"cardinality[{i}]") for i, k in enumerate(cardinality)])
     return Sparsity([check_cardinality(cardinality, size)] * count)
 
 

@@ -94,26 +94,26 @@ def _find_left_in_address_space() -> int:
         return UNLIMITED
 
 
-def check_fits(needed: int, what: str, remedy: str = "use fewer rows or columns") -> None:
+def check_fits(needed: int, subject: str, remedy: str = "use fewer rows or columns") -> None:
     """Refuse a request for more memory than there is, with both sizes and the remedy in the message."""
     available = available_bytes()
     if needed > available:
         message = (
-            f"{what} needs {size_text(needed)} of memory, and {size_text(available)} are available; "
+            f"{subject} needs {size_text(needed)} of memory, and {size_text(available)} are available; "
             f"{remedy}, or a machine with more memory."
         )
         raise NotEnoughMemoryError(message)
 
 
-def check_room(needed: int, what: str, remedy: str) -> None:
+def check_room(needed: int, subject: str, remedy: str) -> None:
     """`check_fits` for what is asked for in every solve: small requests are not looked at."""
     if needed > ALWAYS_FITS:
-        check_fits(needed, what, remedy)
+        check_fits(needed, subject, remedy)
 
 
-def check_columns_fit(columns: int, what: str) -> None:
+def check_columns_fit(columns: int, subject: str) -> None:
     """Refuse so many variables that the vectors of a solve would not fit, however sparse the data."""
-    check_fits(8 * WORK_VECTORS * columns, f"{what} declares {columns} columns: a solve")
+    check_fits(8 * WORK_VECTORS * columns, f"{subject} declares {columns} columns: a solve")
 
 
 def size_text(size: int) -> str:

@@ -119,8 +119,8 @@ def _find_bracket(loaded: Loaded, cardinality: int, chosen: list[int] | None, ef
 def _word_bracket(loaded: Loaded, found: Any, cardinality: int, chosen: list[int] | None) -> str:
     total = float(loaded.operator.diagonal().sum())
     low, high = found.lower_bound / total, found.upper_bound / total
-    who = f"The best {cardinality} found explain" if chosen is None else f"Your {len(chosen)} variables explain"
-    first = f"{who} {low:.4%} of the variance (value {found.lower_bound:.8g})."
+    subject = f"The best {cardinality} found explain" if chosen is None else f"Your {len(chosen)} variables explain"
+    first = f"{subject} {low:.4%} of the variance (value {found.lower_bound:.8g})."
     if found.optimal:
         return f"{first}\nNo {cardinality} variables can explain more: proven ({found.method})."
     return (

@@ -46,9 +46,9 @@ class Loaded:
     def title(self) -> str:
         """One line about the data."""
         rows, columns = self.table.values.shape
-        what = f"{columns} variables (covariance)" if self.is_covariance else f"{rows} samples x {columns} variables"
+        subject = f"{columns} variables (covariance)" if self.is_covariance else f"{rows} samples x {columns} variables"
         notes = "".join(f"; {text}" for text in self.table.notes)
-        return f"{self.source}: {what}{notes}"
+        return f"{self.source}: {subject}{notes}"
 
     def scores(self, vectors: list[Any]) -> Any:
         """The centred (and scaled) data times the loadings; None for a covariance matrix."""

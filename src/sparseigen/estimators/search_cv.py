@@ -111,7 +111,7 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if self.cardinalities is None:
             return cardinality_grid(size)
         several = check_many(self.cardinalities, "cardinalities", "[2, 5, 10]")
-        grid = sorted({check_cardinality(k, size, what="cardinalities") for k in several})
+        grid = sorted({check_cardinality(k, size, subject="cardinalities") for k in several})
         if not grid:
             msg = "cardinalities is empty; give at least one, for example range(1, 21)."
             raise OptionError(msg, parameter="cardinalities")

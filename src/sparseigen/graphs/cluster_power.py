@@ -77,10 +77,10 @@ def _take_top(vertices: Integers, scores: Integers, fixed: Integers, count: int)
     if count < len(scores):
         # All that tie with the last one are compared, so that the lowest numbers among them are kept.
         least = np.partition(scores, len(scores) - count)[len(scores) - count]
-        some = np.flatnonzero(scores >= least)
+        candidates = np.flatnonzero(scores >= least)
     else:
-        some = np.arange(len(scores))
-    order = some[np.lexsort((vertices[some], -scores[some]))][:count]
+        candidates = np.arange(len(scores))
+    order = candidates[np.lexsort((vertices[candidates], -scores[candidates]))][:count]
     return Scored(vertices[order], scores[order])
 
 

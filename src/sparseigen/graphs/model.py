@@ -106,9 +106,9 @@ class IntegerGraph:
 def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[IntegerGraph, dict[str, Any]]:
     """The integer graph of a checked input, and what was done to get there."""
     matrix = graph.matrix
-    what = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
+    subject = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
     check_room(
-        WORK_BYTES_PER_VERTEX * matrix.shape[0] + WORK_BYTES_PER_ARC * matrix.nnz, what, "take a part of the graph"
+        WORK_BYTES_PER_VERTEX * matrix.shape[0] + WORK_BYTES_PER_ARC * matrix.nnz, subject, "take a part of the graph"
     )
     weights = choose_unit(replace(find_weight_facts(matrix.data), repeated=graph.repeated))
     numbers, unit, exact = convert_to_units(matrix.data, weights), weights.unit, weights.exact

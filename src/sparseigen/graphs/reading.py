@@ -89,8 +89,8 @@ def read_graph(
             n_shards=None if shards is None else check_count(shards, "shards"),
             largest_core=check_count(largest_core, "largest_core"),
         )
-    given = [name for name, value in (("columns", columns), ("shards", shards)) if value is not None]
-    if given:
-        message = f"{one_of(given)} is for edges in partitions (a folder, pattern or list); path={path!r} is one file."
+    unused = [name for name, value in (("columns", columns), ("shards", shards)) if value is not None]
+    if unused:
+        message = f"{one_of(unused)} is for edges in partitions (a folder, pattern or list); path={path!r} is one file."
         raise OptionError(message)
     return read_file(path, on_progress, weight)

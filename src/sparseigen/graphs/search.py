@@ -76,8 +76,8 @@ class Searcher:
         """The subgraph on `part`."""
         if len(self.part) == self.facts.graph.size:
             return self.facts.graph
-        same = len(self.part) == len(self.facts.part)
-        return self.facts.part_graph if same else self.facts.graph.induced(self.part)
+        whole = len(self.part) == len(self.facts.part)
+        return self.facts.part_graph if whole else self.facts.graph.induced(self.part)
 
     def search(self, count: int) -> Candidate:
         """The best set of k vertices found, in the numbers of the searched part."""
@@ -206,8 +206,8 @@ def _greedy_orders(search: Searcher) -> dict[str, Integers]:
     else:
         core = _peel_orders(search)["peel"]
         loads = np.argsort(-search.facts.loads[search.part], kind="stable")
-        some = SEEDS if search.polish is not None else FEW_SEEDS
-        picked = dict.fromkeys(np.concatenate([core[:some:2], loads[:some:2]]).tolist())
+        n_seeds = SEEDS if search.polish is not None else FEW_SEEDS
+        picked = dict.fromkeys(np.concatenate([core[:n_seeds:2], loads[:n_seeds:2]]).tolist())
         seeds = [np.array([v], dtype=np.int64) for v in picked]
     seeds.insert(0, heaviest_edge(graph))
     length = min(graph.size, search.facts.largest_k)

@@ -126,7 +126,7 @@ class SubgraphTask(ABC):
     def check_k(self, k: Any) -> int:
         """A number of vertices that the constraints allow."""
         of = "vertices" if self.n_allowed == self.n_vertices else "candidates"
-        checked = check_cardinality(k, self.n_allowed, what="k", of=of)
+        checked = check_cardinality(k, self.n_allowed, subject="k", of=of)
         if checked < len(self.required):
             message = f"k={checked} is less than the {len(self.required)} vertices of must_include."
             raise CardinalityError(message, parameter="k")

@@ -160,8 +160,8 @@ class TextTable:
             message = f"{self.path.name} is not readable text: {error}. Save it as UTF-8, cells in matching quotes."
             raise InputError(message) from error
         if not self.width:
-            what = "is empty" if self.header is None else "holds a header and no rows"
-            message = f"{self.path.name} {what}; it must hold at least one row of numbers."
+            subject = "is empty" if self.header is None else "holds a header and no rows"
+            message = f"{self.path.name} {subject}; it must hold at least one row of numbers."
             raise ShapeError(message)
         if rows:
             yield self._parse(lines, rows)

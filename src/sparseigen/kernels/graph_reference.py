@@ -107,17 +107,17 @@ def peel(rows: Rows, loops: Integers, fixed: Flags) -> tuple[Integers, Integers]
         at_removal.append(contributions[vertex])
         gone[vertex] = True
         neighbours, weights = rows.entries(vertex)
-        for other, weight in zip(neighbours.tolist(), weights.tolist(), strict=True):
-            if not gone[other]:
-                change(other, contributions[other] - 2 * weight, bool(fixed[other]))
-                contributions[other] -= 2 * weight
+        for neighbour, weight in zip(neighbours.tolist(), weights.tolist(), strict=True):
+            if not gone[neighbour]:
+                change(neighbour, contributions[neighbour] - 2 * weight, bool(fixed[neighbour]))
+                contributions[neighbour] -= 2 * weight
     return np.array(order, dtype=np.int64), np.array(at_removal, dtype=np.int64)
 
 
 def _append_rest(queue: Iterator, kept: list[int]) -> Iterator:  # type: ignore[type-arg]
     yield from queue
     for vertex in kept:
-        yield vertex, lambda other, contribution, is_fixed: None
+        yield vertex, lambda neighbour, contribution, is_fixed: None
 
 
 def _bucket_queue(contributions: list[int], movable: list[int], largest: int) -> Iterator:  # type: ignore[type-arg]
@@ -176,9 +176,9 @@ def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count
         order.append(vertex)
         neighbours, weights = rows.entries(vertex)
         contributions[neighbours] += 2 * weights
-        for other in neighbours.tolist():
-            if other not in chosen:
-                heapq.heappush(heap, (-int(contributions[other]), -int(priority[other]), other))
+        for neighbour in neighbours.tolist():
+            if neighbour not in chosen:
+                heapq.heappush(heap, (-int(contributions[neighbour]), -int(priority[neighbour]), neighbour))
     return np.array(order, dtype=np.int64)
 
 

@@ -176,8 +176,8 @@ def keep_largest(values, histograms, state, above_counts, tie_counts, previous, 
     else:
         tl.store(kept + row * row_stride + place, entries, mask=place < size)
     if block == 0:  # all that was to be read from the histograms has been read: leave them empty for the next use
-        for one in range(PASSES):
-            tl.store(histograms + row * PASSES * BINS + one * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))
+        for index in range(PASSES):
+            tl.store(histograms + row * PASSES * BINS + index * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))
 
 
 @triton.jit
@@ -191,5 +191,5 @@ def sum_largest(values, histograms, state, sums, size, row_stride, PASSES: tl.co
     above = (place < size) & (_keys(entries, WIDE, False) > bound)
     tl.store(sums + row * n_blocks + block, tl.sum(tl.where(above, entries.to(tl.float64), 0.0), axis=0))
     if block == 0:
-        for one in range(PASSES):
-            tl.store(histograms + row * PASSES * BINS + one * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))
+        for index in range(PASSES):
+            tl.store(histograms + row * PASSES * BINS + index * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))

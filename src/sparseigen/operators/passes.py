@@ -277,8 +277,8 @@ def _transposed_product(block: Block, scores: NDArray[Any]) -> NDArray[Any]:
     if is_sparse_block(block):
         return np.ascontiguousarray((block.T @ scores).T)
     if scores.shape[1] == 1 and block.flags.c_contiguous:
-        every = np.arange(len(block), dtype=np.int64)
-        return kernels.combine_rows(block, every, scores[:, 0])[None]
+        all_rows = np.arange(len(block), dtype=np.int64)
+        return kernels.combine_rows(block, all_rows, scores[:, 0])[None]
     product: NDArray[Any] = scores.T @ block
     return product
 

@@ -201,5 +201,5 @@ def _check_fits(values: Any) -> None:
     """Refuse data whose copy by columns, with short sample numbers beside it, would not fit."""
     entries = int(values.nnz)
     copied = 0 if values.format == "csc" else (values.dtype.itemsize + values.indices.itemsize) * entries
-    what = f"X by columns ({values.shape[0]} x {values.shape[1]}, {entries} entries)"
-    check_room(copied + 2 * entries, what, "save X as an .h5ad file and pass its path, which is read in passes")
+    subject = f"X by columns ({values.shape[0]} x {values.shape[1]}, {entries} entries)"
+    check_room(copied + 2 * entries, subject, "save X as an .h5ad file and pass its path, which is read in passes")

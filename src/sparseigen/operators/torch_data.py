@@ -367,8 +367,8 @@ class TorchData(Operator):
             self._kept[key] = make()
         return self._kept[key]
 
-    def _guard_memory(self, what: str, needed: int) -> AbstractContextManager[None]:
-        return guard_device_memory(what, needed, self.device)
+    def _guard_memory(self, subject: str, needed: int) -> AbstractContextManager[None]:
+        return guard_device_memory(subject, needed, self.device)
 
     def describe(self) -> dict[str, object]:
         """Adds the device, the number of samples and what was done to the columns."""
@@ -382,19 +382,19 @@ class TorchData(Operator):
 
 
 @contextmanager
-def guard_device_memory(what: str, needed: int, device: Any) -> Iterator[None]:
+def guard_device_memory(subject: str, needed: int, device: Any) -> Iterator[None]:
     """Work on the device in full precision; running out of its memory raises an error that says what to do."""
     torch = require("torch", purpose="TorchData")
-    here = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    on_device = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
     try:
-        with here, torch_kernels.matmul_precision(tf32=False):
+        with on_device, torch_kernels.matmul_precision(tf32=False):
             yield
     except torch.cuda.OutOfMemoryError as error:
         free = torch.cuda.mem_get_info(device)[0] / 2**30 if torch.cuda.is_available() else 0.0
         message = (
-            f"{what} need about {needed / 2**30:.2f} GiB on {device}, which has {free:.2f} GiB free. Use float32, free "
-            "other tensors there, pass data one row per variable with center=False (no copy is made then), or keep the "
-            "data in host memory (leave device out)."
+            f"{subject} need about {needed / 2**30:.2f} GiB on {device}, which has {free:.2f} GiB free. Use float32, "
+            "free other tensors there, pass data one row per variable with center=False (no copy is made then), or "
+            "keep the data in host memory (leave device out)."
         )
         raise DeviceMemoryError(message) from error
 

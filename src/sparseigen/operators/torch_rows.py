@@ -40,11 +40,11 @@ MOST_OPERATIONS = {"cuda": 4.0e14, "cpu": 4.0e12}
 
 def top_row_sums(data: TorchData, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats, Floats]:
     """See `Operator.top_row_sums`; the shortfall is infinite where the sums would take more than seconds."""
-    sums, least, nothing = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    sums, least, shortfall = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
     if count == 0 or len(rows) == 0:
-        return sums, least, nothing
+        return sums, least, shortfall
     if float(data.size) * len(rows) * (data.n_samples + 256) > MOST_OPERATIONS[data.device.type]:
-        return sums, least, nothing + np.inf
+        return sums, least, shortfall + np.inf
     sums, least = _compute_sums(data, rows, weights, count)
     rank = 0 if data.projection is None else data.projection.rank
     precision = np.finfo(data.dtype)

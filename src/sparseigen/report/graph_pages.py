@@ -253,9 +253,9 @@ def _place_vertices(
 
 
 def _thin_background(places: dict[Any, tuple[float, float]], chosen: set[Any]) -> list[list[float]]:
-    others = [place for node, place in places.items() if node not in chosen]
-    step = max(1, -(-len(others) // MOST_BACKGROUND))
-    return [[round(longitude, 3), round(latitude, 3)] for latitude, longitude in others[::step]]
+    background = [place for node, place in places.items() if node not in chosen]
+    step = max(1, -(-len(background) // MOST_BACKGROUND))
+    return [[round(longitude, 3), round(latitude, 3)] for latitude, longitude in background[::step]]
 
 
 def _pack_point(

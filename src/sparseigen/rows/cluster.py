@@ -57,23 +57,23 @@ class Cluster:
         return list(dask.compute(*tasks, optimize_graph=False))
 
     def map_pairs(
-        self, name: str, function: Callable[..., Any], kept: Sequence[Any], others: Sequence[Any], *same: Any
+        self, name: str, function: Callable[..., Any], kept: Sequence[Any], arguments: Sequence[Any], *common: Any
     ) -> Any:
-        """``function(kept, other, *same)`` for each pair; ``kept`` were persisted. For `gather` and `map_pairs`.
+        """``function(kept, argument, *common)`` for each pair; ``kept`` were persisted. For `gather` and `map_pairs`.
 
         With a client this is one message to the scheduler, a third less time than a graph of lazy tasks.
         """
         if self.client is None:
-            return [self.task(name, function, *pair, *same) for pair in zip(kept, others, strict=True)]
+            return [self.task(name, function, *pair, *common) for pair in zip(kept, arguments, strict=True)]
         self._count += 1
         key = f"{PREFIX}-{name}-{self._run}-{self._count}"
         keys = [f"{key}-{place}" for place in range(len(kept))]
         futures_of = require("distributed", purpose="a cluster").futures_of
         is_lazy = require("dask", purpose="a cluster").is_dask_collection
-        held, shared = ([futures_of(part)[0] if is_lazy(part) else part for part in parts] for parts in (kept, same))
+        held, shared = ([futures_of(part)[0] if is_lazy(part) else part for part in parts] for parts in (kept, common))
         call = partial(_call, function)
         return self._guard(
-            lambda: self.client.map(call, held, list(others), key=keys, pure=False, batch_size=None, same=shared)
+            lambda: self.client.map(call, held, list(arguments), key=keys, pure=False, batch_size=None, common=shared)
         )
 
     @property
@@ -113,8 +113,8 @@ class Cluster:
         return None
 
 
-def _call(function: Callable[..., Any], kept: Any, other: Any, same: list[Any]) -> Any:
-    return function(kept, other, *same)
+def _call(function: Callable[..., Any], kept: Any, argument: Any, common: list[Any]) -> Any:
+    return function(kept, argument, *common)
 
 
 def _check_client(client: Any) -> Any:

@@ -117,12 +117,12 @@ def _digest(block: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()
 
 
-def check_alike(number: int, partition: Partition, facts: BlockFacts, expected: BlockFacts, what: str) -> None:
+def check_alike(number: int, partition: Partition, facts: BlockFacts, expected: BlockFacts, subject: str) -> None:
     """Raise if a partition is not what it must be; ``expected.n_rows`` of -1 allows any number of rows."""
     if facts.n_columns != expected.n_columns or expected.n_rows not in (-1, facts.n_rows):
         rows = "any number of" if expected.n_rows < 0 else str(expected.n_rows)
         message = (
-            f"{name_place(number, partition)} has shape ({facts.n_rows}, {facts.n_columns}); {what} has {rows} rows "
+            f"{name_place(number, partition)} has shape ({facts.n_rows}, {facts.n_columns}); {subject} has {rows} rows "
             f"and {expected.n_columns} columns. All partitions need the same columns, and the same rows whenever "
             "loaded."
         )
@@ -136,7 +136,7 @@ def check_alike(number: int, partition: Partition, facts: BlockFacts, expected: 
         found, wanted = getattr(facts, name), getattr(expected, name)
         if found != wanted:
             message = (
-                f"{name_place(number, partition)} has {name}={found!r}; {what} has {wanted!r}. Make them all alike."
+                f"{name_place(number, partition)} has {name}={found!r}; {subject} has {wanted!r}. Make them all alike."
             )
             raise PartitionError(message)
 

@@ -53,9 +53,9 @@ class RowSource(Protocol):
         """What tells these data from others: equal for equal data, cheap to find."""
 
 
-def as_floats(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
+def as_floats(values: NDArray[Any], dtype: np.dtype[Any], subject: str) -> NDArray[Any]:
     """Numbers in a source's precision; integers that would be rounded are refused."""
-    check_integers(values, what)
+    check_integers(values, subject)
     return values.astype(dtype, order="C", copy=False)
 
 

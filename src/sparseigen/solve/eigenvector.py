@@ -197,10 +197,10 @@ class Request:
             extra=check_method_options(method_options, self.spec.parameters, method),
         )
 
-    def check_cardinality(self, cardinality: Any, *, what: str = "cardinality") -> int:
+    def check_cardinality(self, cardinality: Any, *, subject: str = "cardinality") -> int:
         """The cardinality as an int between 1 and the number of variables that may be chosen."""
         of = "variables" if self.allowed is None else "candidates"
-        return check_cardinality(cardinality, self.problem.size, what=what, of=of)
+        return check_cardinality(cardinality, self.problem.size, subject=subject, of=of)
 
     @computed_once
     def unit(self) -> float:

@@ -130,7 +130,7 @@ def cardinality_path(
 
 def _check_cardinalities(cardinalities: Iterable[int], request: Request) -> list[int]:
     several = check_many(cardinalities, "cardinalities", "range(1, 21)")
-    wanted = sorted({request.check_cardinality(k, what="cardinalities") for k in several})
+    wanted = sorted({request.check_cardinality(k, subject="cardinalities") for k in several})
     if not wanted:
         msg = "cardinalities is empty; give at least one, for example range(1, 21)."
         raise OptionError(msg, parameter="cardinalities")

@@ -48,9 +48,9 @@ def restricted_norm(E: Any, s: int) -> tuple[float, float]:
     try:
         operator = as_operator(E)
     except ZeroMatrixError:
-        check_cardinality(s, int(np.shape(E)[0]), what="s")
+        check_cardinality(s, int(np.shape(E)[0]), subject="s")
         return 0.0, 0.0
-    s = check_cardinality(s, operator.size, what="s")
+    s = check_cardinality(s, operator.size, subject="s")
     largest, smallest = (Request(operator, which=which).bracket(s) for which in WHICH)
     low = max(0.0, largest.lower_bound, -smallest.upper_bound)
     return low, max(largest.upper_bound, -smallest.lower_bound)
@@ -93,8 +93,13 @@ def recovery_check(A_true: Any, A_observed: Any, cardinality: int, start: Any) -
     >>> str(se.recovery_check(true, true, 4, [1, 0, 0, 0, 0]))
     'fails: mu_1 > 0'
     """
-    (true, names), (observed, others) = _check_square(A_true, "A_true"), _check_square(A_observed, "A_observed")
-    if names is not None and others is not None and names != others and sorted(names) == sorted(others):
+    (true, names), (observed, observed_names) = _check_square(A_true, "A_true"), _check_square(A_observed, "A_observed")
+    if (
+        names is not None
+        and observed_names is not None
+        and names != observed_names
+        and sorted(names) == sorted(observed_names)
+    ):
         msg = "A_true and A_observed have the same variables in another order; bring both into one order first."
         raise InputError(msg)
     if true.shape != observed.shape:
@@ -133,8 +138,8 @@ def _check_square(matrix: Any, name: str) -> tuple[NDArray[np.float64], tuple[st
 
 def _find_leading(matrix: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
     values, vectors = np.linalg.eigh(matrix)
-    others = np.abs(values[:-1])
-    gap = float(values[-1] - (others.max() if others.size else 0.0))
+    magnitudes = np.abs(values[:-1])
+    gap = float(values[-1] - (magnitudes.max() if magnitudes.size else 0.0))
     if values[-1] <= 0.0 or gap <= 1e-12 * float(values[-1]):
         message = (
             f"the leading eigenvalue of A_true is {values[-1]:.6g} and its distance to the other magnitudes "

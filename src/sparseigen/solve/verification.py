@@ -76,11 +76,15 @@ def _check_vector(result: SparseEigResult, operator: Operator, allowed: Any) -> 
     yield Check("unit norm", abs(length - 1.0) <= 1e-9, f"{length!r}")
     if result.names is not None and operator.names is not None:
         differing = [
-            i for i, (ours, theirs) in enumerate(zip(result.names, operator.names, strict=False)) if ours != theirs
+            i
+            for i, (stated, present) in enumerate(zip(result.names, operator.names, strict=False))
+            if stated != present
         ]
-        same = not differing and len(result.names) == len(operator.names)
-        detail = "those of the matrix" if same else f"not those of the matrix; they differ at variables {differing[:5]}"
-        yield Check("names", same, detail)
+        agree = not differing and len(result.names) == len(operator.names)
+        detail = (
+            "those of the matrix" if agree else f"not those of the matrix; they differ at variables {differing[:5]}"
+        )
+        yield Check("names", agree, detail)
     if allowed is not None:
         outside = np.setdiff1d(np.flatnonzero(vector), allowed)
         yield Check("candidates", not outside.size, f"{outside.size} non-zeros are no candidates")

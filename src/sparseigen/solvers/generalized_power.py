@@ -179,8 +179,8 @@ def gamma_of(options: SolverOptions, count: int, scale: float) -> NDArray[np.flo
     relative = check_flag(options.extra.get("relative", True), "relative")
     limit = 1.0 if relative else scale
     if float(gammas.max()) >= limit:
-        what = "the share of the largest column norm" if relative else "the largest column norm (l0: squared)"
-        message = f"gamma={options.extra['gamma']!r} must be below {limit:.6g}, {what}: above it nothing is left."
+        subject = "the share of the largest column norm" if relative else "the largest column norm (l0: squared)"
+        message = f"gamma={options.extra['gamma']!r} must be below {limit:.6g}, {subject}: above it nothing is left."
         raise OptionError(message)
     return gammas * scale if relative else gammas
 

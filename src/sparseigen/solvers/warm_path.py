@@ -137,14 +137,14 @@ class _Climber:
                 break
         self._sweep_up(1)
 
-    def _sweep_up(self, stride: int, every: int = 1) -> bool:
+    def _sweep_up(self, stride: int, interval: int = 1) -> bool:
         """Extend points to larger cardinalities; with stride 1 no value then lies below its left neighbour's."""
-        improved = [self._extend(i, i + stride) for i in range(0, len(self.cardinalities), every)]
+        improved = [self._extend(i, i + stride) for i in range(0, len(self.cardinalities), interval)]
         return any(improved)
 
-    def _sweep_down(self, stride: int, every: int = 1) -> bool:
+    def _sweep_down(self, stride: int, interval: int = 1) -> bool:
         """Cut points down to smaller cardinalities."""
-        improved = [self._cut(i, i - stride) for i in range(len(self.cardinalities) - 1, 0, -every)]
+        improved = [self._cut(i, i - stride) for i in range(len(self.cardinalities) - 1, 0, -interval)]
         return any(improved)
 
     def _extend(self, position: int, target: int) -> bool:
