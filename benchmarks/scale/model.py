@@ -37,12 +37,12 @@ def data_table(client: object) -> None:
         parts = [partial(rows, seed, count // 8, size) for seed in range(8)]
         operator = se.covariance(parts, client=client)
         _, computed, beyond = overhead(client, operator, passes=12, typical=np.min)
-        share = 4.0 * count * size / WORKERS
-        bandwidth = bandwidth or share / computed
-        home = WORKERS * 8.0 * size / 1e6
+        volume = 4.0 * count * size / WORKERS
+        bandwidth = bandwidth or volume / computed
+        returned = WORKERS * 8.0 * size / 1e6
         print(
-            f"| {count} | {size} | {share / 1e9:.2f} | {computed * 1e3:.0f} | {share / bandwidth * 1e3:.0f} | "
-            f"{beyond * 1e3:.0f} | {home:.3f} |",
+            f"| {count} | {size} | {volume / 1e9:.2f} | {computed * 1e3:.0f} | {volume / bandwidth * 1e3:.0f} | "
+            f"{beyond * 1e3:.0f} | {returned:.3f} |",
             flush=True,
         )
     print(f"\nbandwidth of a worker in the first row: {bandwidth / 1e9:.2f} GB/s")

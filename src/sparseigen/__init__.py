@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         verify,
     )
 
-_HOME = {
+_SUBPACKAGES = {
     "Operator": "operators",
     "SparsePCA": "estimators",
     "cardinality_path": "solve",
@@ -95,8 +95,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"sparseigen.{name}")
-    if name in _HOME:
-        return getattr(import_module(f"sparseigen.{_HOME[name]}"), name)
+    if name in _SUBPACKAGES:
+        return getattr(import_module(f"sparseigen.{_SUBPACKAGES[name]}"), name)
     message = f"module 'sparseigen' has no attribute {name!r}"
     if name in _MOVED:
         message = f"{message}; it lives in sparseigen.{_MOVED[name]}: from sparseigen.{_MOVED[name]} import {name}"

@@ -35,7 +35,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     monkeypatch.setattr(torch_kernels, "usable", lambda tensor: True)
     # The interpreter takes its time for each program: fewer of them, and fewer steps a chunk.
-    monkeypatch.setattr(torch_kernels, "SHARES", 4)
+    monkeypatch.setattr(torch_kernels, "PARTS", 4)
     monkeypatch.setitem(torch_loop.CHUNK, "short", 3)
 
 

@@ -73,7 +73,7 @@ class Anchor:
         return whole.at(self.cardinality, self.vector, self.achieved, best)
 
 
-def shares_certificates(operator: Operator, count: int) -> bool:
+def certifies_whole_path(operator: Operator, count: int) -> bool:
     """Whether a path of so many points is certified as a whole."""
     return operator.size <= LARGEST_SIZE and count >= FEWEST_POINTS
 

@@ -111,8 +111,8 @@ def span(columns: Matrix, images: Matrix) -> Vector:
     for j, (vector, image) in enumerate(zip(columns.T, images.T, strict=True)):
         rest, rest_image = vector, image
         for _ in range(2):  # twice is enough: the second pass removes the first one's rounding
-            shares = basis.T @ rest
-            rest, rest_image = rest - basis @ shares, rest_image - basis_images @ shares
+            coefficients = basis.T @ rest
+            rest, rest_image = rest - basis @ coefficients, rest_image - basis_images @ coefficients
         squared = float(rest @ rest)
         if squared <= NEGLIGIBLE * float(vector @ vector):
             continue

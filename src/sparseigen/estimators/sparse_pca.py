@@ -1,4 +1,4 @@
-"""`SparsePCA`: sparse principal components in scikit-learn manners."""
+"""`SparsePCA`: sparse principal components as a scikit-learn estimator."""
 
 from __future__ import annotations
 

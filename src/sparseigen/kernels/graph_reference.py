@@ -183,7 +183,7 @@ def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count
 
 
 def fair_loads(rows: Rows, loops: Integers, sweeps: int, bits: int) -> tuple[Integers, int]:
-    """Share every edge between its ends so that the loads' squares sum to little; the loads and the sweeps made.
+    """Divide every edge between its ends so that the loads' squares sum to little; the loads and the sweeps made.
 
     Loads are in units of ``2**-bits`` and add up to the objective of the whole graph exactly.
     """

@@ -115,7 +115,7 @@ class SparseVector:
 
 @dataclass(frozen=True)
 class AccessCosts:
-    """What it costs to look at a matrix, for sharing out work."""
+    """What it costs to look at a matrix, for dividing work."""
 
     column: int
     """Numbers per column as it is fetched."""

@@ -6,7 +6,7 @@ Every deflation of the literature is A + U M U' with a few columns in U:
 projection                U = [x, Ax]                M = [[x'Ax, -1], [-1, 0]]
 Hotelling                 U = [x]                    M = [-x'Ax]
 Schur complement          U = [Ax]                   M = [-1 / x'Ax]
-orthogonalised Hotelling  U = [q]                    M = [-q'Aq], q = x less its share in the q before
+orthogonalised Hotelling  U = [q]                    M = [-q'Aq], q = x less its part in the q before
 ========================  =========================  ======================
 
 L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.

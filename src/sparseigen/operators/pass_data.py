@@ -148,7 +148,7 @@ class ChunkedData(PassOperator):
 TASK_NAMES = {"moments": "moments", "rounded_squares": "scales", "evaluate": "product"}
 """Function of a pass -> how the dashboard names its tasks."""
 FAN_IN = 8
-"""Partial results of this many shards are merged by one task; up to as many are merged at home."""
+"""Partial results of this many shards are merged by one task; up to as many are merged in this process."""
 LARGE_ARGUMENTS = 1 << 20
 """Arguments of more bytes become one task of their own instead of a copy in each task."""
 
@@ -235,7 +235,7 @@ def _same(value: Any) -> Any:
 
 
 class ClusterData(PassOperator):
-    """A = D'D / (n - ddof) for data in row partitions; a pass is one task for each shard, a tree of sums, and home.
+    """A = D'D / (n - ddof) for data in row partitions; a pass is one task for each shard and a tree of sums.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class ClusterData(PassOperator):
     keep : bool
         Keep the partitions in the workers' memory; otherwise they are loaded anew in every pass.
     checkpoint : path, optional
-        Every finished pass is saved there, at home.
+        Every finished pass is saved there, on the machine of this process.
     """
 
     def __init__(

@@ -199,7 +199,7 @@ def plan_requests(requests: Sequence[Request], size: int) -> Plan:
 def evaluate(block: Block, standard: Standard, requests: Sequence[Request], plan: Plan) -> list[NDArray[Any]]:
     """One block's share of every request; chosen variables are taken out of it once for all of them.
 
-    The shares of all blocks add up to the answers, still to be divided by n - ddof.
+    The parts of all blocks add up to the answers, still to be divided by n - ddof.
     """
     rows = take_variables(block, standard, plan.union) if plan.union is not None and len(plan.union) else None
     parts: list[NDArray[Any]] = []

@@ -54,9 +54,9 @@ class Projection:
         """How many components were taken out."""
         return len(self.components)
 
-    def project_scores(self, scores: Tensor, shares: Tensor) -> Tensor:
+    def project_scores(self, scores: Tensor, coefficients: Tensor) -> Tensor:
         """D P z from D z and W'z; ``scores`` may be a block with one row per vector."""
-        return scores - shares @ self.scores_native
+        return scores - coefficients @ self.scores_native
 
     def project_product(self, product: Tensor, scores: Tensor) -> Tensor:
         """P'D's from D's; ``scores`` may be a block with one row per vector."""

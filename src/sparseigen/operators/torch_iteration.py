@@ -260,7 +260,7 @@ class TritonSteps:
         self.norm_parts[0] = 1.0
         self._score(1, last, self.n_start)
         if count != self.cardinality:
-            self.indices[1, last, 0] = -1  # a start of another size is no repetition, whatever it shares
+            self.indices[1, last, 0] = -1  # a start of another size is no repetition, whatever they have in common
         return float(self.seen[1, last, :-1].sum())
 
     def _score(self, ring: int, slot: int, count: Tensor) -> None:
@@ -268,8 +268,8 @@ class TritonSteps:
         if self.data.projection is not None:
             # Entries behind the first ``count`` are left over from earlier uses of the ring.
             valid = entries * (self.places < count)
-            shares = valid @ self.data.projection.against_native.index_select(0, indices.clamp(min=0))
-            self.combine.subtract(shares @ self.data.projection.scores_native)
+            coefficients = valid @ self.data.projection.against_native.index_select(0, indices.clamp(min=0))
+            self.combine.subtract(coefficients @ self.data.projection.scores_native)
         self.combine(indices, entries, count, self.norm_parts, self.scores, seen[:-1], seen[-1:])
 
     def _step(self, ring: int, slot: int) -> None:

@@ -1,7 +1,7 @@
 """`sparse_eigenvector`, and the way from a request to its result.
 
 `Request` checks the arguments, restricts the matrix to the candidates, gives it the sign and the scale it is searched
-with, runs a solver, proves a bound, and says both in the caller's units. Every public function of this room asks one.
+with, runs a solver, proves a bound, and says both in the caller's units. Every public function of `solve` makes one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every solver takes and returns, and how progress leaves it."""
+"""What every solver takes and returns, and how progress is reported."""
 
 from __future__ import annotations
 

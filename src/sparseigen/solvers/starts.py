@@ -1,4 +1,4 @@
-"""Where the truncated power method starts.
+"""The starts of the truncated power method, by name.
 
 Each start is a function ``(operator, cardinality, options) -> list of (label, SparseVector)``. A new one is a
 function here and a row in STARTS.
