@@ -81,11 +81,11 @@ def load(data: str, reading: Reading) -> Loaded:
             missing=reading.missing,
         )
     if reading.transpose:
-        table = table.transposed()
+        table = table.transpose()
     if not reading.covariance and table.names is not None and table.names == table.row_labels:
         table = replace(table, notes=(*table.notes, "rows and columns have the same names: a --covariance matrix?"))
     if reading.names is not None:
-        table = table.named(read_names(reading.names, table.values.shape[1]))
+        table = table.with_names(read_names(reading.names, table.values.shape[1]))
     try:
         operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
     except NonFiniteError as error:

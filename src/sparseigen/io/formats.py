@@ -124,8 +124,8 @@ def guard_blocks(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator
     """For a method that yields blocks of ``self.label``: whatever goes wrong on the way becomes one sentence."""
 
     @wraps(blocks)
-    def guarded(self: Any, *arguments: Any) -> Iterator[Any]:
+    def read(self: Any, *arguments: Any) -> Iterator[Any]:
         with explain_damage(self.label, "blocks of rows"):
             yield from blocks(self, *arguments)
 
-    return guarded
+    return read

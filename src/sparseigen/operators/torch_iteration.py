@@ -55,7 +55,7 @@ class Mailbox:
             self.arrived.synchronize()
         return [np.array(copy.numpy()) for copy in self.copies]
 
-    def beside(self) -> AbstractContextManager[Any]:
+    def work_beside(self) -> AbstractContextManager[Any]:
         """Work on a stream of its own that waits only for what was enqueued before the last copies."""
         if not self.on_device:
             return nullcontext()
@@ -331,7 +331,7 @@ class TritonSteps:
     def iterate(self, ring: int, step: int) -> tuple[Indices, Floats]:
         """The iterate after that many steps of the ring's chunk (0: the one before it)."""
         indices, entries = self.indices[ring, step, : self.cardinality], self.entries[ring, step, : self.cardinality]
-        with self.on_host[ring].beside():
+        with self.on_host[ring].work_beside():
             return _fetch_unit(indices, entries)
 
 
