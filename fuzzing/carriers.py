@@ -18,7 +18,7 @@ import sparseigen as se
 from fuzzing.truth import Truth
 from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 
 Array = np.ndarray
 Generator = np.random.Generator
@@ -77,7 +77,7 @@ def _shifted(rng: Generator, matrix: Array) -> Carried:
 
 
 def _negated(rng: Generator, matrix: Array) -> Carried:
-    return Carried(scaled(as_operator(matrix), -1.0), Truth.of_matrix(matrix).negated())
+    return Carried(scale_operator(as_operator(matrix), -1.0), Truth.of_matrix(matrix).negated())
 
 
 def _restricted(rng: Generator, matrix: Array) -> Carried:

@@ -138,7 +138,7 @@ def alone(question: Question) -> Iterator[Claim]:
         problem = BoundProblem(operator, k, vector, achieved=low, deadline=deadline)
         if in_blocks:  # as for matrices that are too large to be held
             problem.dense, name = None, f"{name}, in blocks"
-        high = problem.unscaled(spec.bound(problem))
+        high = problem.unscale_bound(spec.bound(problem))
         if np.isfinite(high):
             yield Claim(f"bound: {name}", k, min(low, high), high)
 

@@ -35,7 +35,7 @@ def _on_torch(rng: Generator, data: Array) -> Carried:
 
 @functools.cache
 def _client() -> Any:
-    """One cluster a process, in it: two workers of one thread."""
+    """One cluster per process, in it: two workers of one thread."""
     from distributed import Client, LocalCluster
 
     logging.getLogger("distributed").setLevel(logging.ERROR)

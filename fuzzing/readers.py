@@ -23,7 +23,7 @@ CPU_SECONDS = 20.0
 """Of processor time that a case may take; the machine may be busy with other things."""
 WALL_SECONDS = 240.0
 """Of waiting without work: a deadlock."""
-CASES_A_WORKER = 2000
+CASES_PER_WORKER = 2000
 KEPT = Path("build/fuzz")
 
 
@@ -134,7 +134,7 @@ def attack(names: list[str], seed: int, *, minutes: float = 0.0, cases: int = 0,
                 continue
             reply = worker.run(name, seed, number)
             tally.add(name, seed, number, reply)
-            if reply.get("dead") or worker.cases >= CASES_A_WORKER:
+            if reply.get("dead") or worker.cases >= CASES_PER_WORKER:
                 if not reply.get("dead"):
                     worker.close()
                 worker = Worker(names)

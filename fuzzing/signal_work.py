@@ -145,7 +145,7 @@ def exchanges() -> Work:
 
 
 def webgraph_decoding() -> Work:
-    """Lists of 1023 successors, each one after the last: a bit an arc."""
+    """Lists of 1023 successors, each one after the last: one bit per arc."""
     from sparseigen.io.webgraph import WebGraphFormat, decode_webgraph
 
     listed, degree = 40_000, 1023

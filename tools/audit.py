@@ -39,13 +39,13 @@ def ask(service: str, pinned: list[str]) -> tuple[dict[str, list[str]], str]:
     rounds: list[dict[str, str]] = []
     for pin in pinned:
         name = pin.split("==")[0]
-        home = next((one for one in rounds if name not in one), None)
-        if home is None:
-            rounds.append(home := {})
-        home[name] = pin
-    for one in rounds:
+        pins = next((pins for pins in rounds if name not in pins), None)
+        if pins is None:
+            rounds.append(pins := {})
+        pins[name] = pin
+    for pins in rounds:
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-            file.write("\n".join(one.values()))
+            file.write("\n".join(pins.values()))
             file.flush()
             command = [sys.executable, "-m", "pip_audit", "-s", service, "-f", "json", "--no-deps", "--disable-pip"]
             done = subprocess.run([*command, "-r", file.name], capture_output=True, text=True, check=False)

@@ -204,7 +204,7 @@ def device_bound(operator: Any, cardinality: int, scaling: Any, passes: int) -> 
     for _ in range(passes):
         bound, rows = scaled_row_values(problem, weights)
         best, weights = min(best, bound), improve_weights(weights, rows)
-    return problem.unscaled(best)
+    return problem.unscale_bound(best)
 
 
 def reference_bound(matrix: Any, cardinality: int, scaling: Any, passes: int) -> float:

@@ -71,7 +71,7 @@ def device_seconds(action: Callable[[], object], inner: int) -> float:
 
 
 def copy_bandwidth() -> float:
-    """Bytes read and written a second by a large device-to-device copy."""
+    """Bytes read and written per second by a large device-to-device copy."""
     source = torch.randn(1 << 30, device="cuda")
     target = torch.empty_like(source)
     return 2 * source.nbytes / device_seconds(lambda: target.copy_(source), 3)

@@ -123,7 +123,7 @@ def run_speed(path: Path, repeats: int = 3) -> dict[str, float]:
     supports = [np.sort(rng.choice(operator.size, 100, replace=False)) for _ in range(16)]
 
     def ask(count: int) -> None:
-        operator.together([partial(operator.apply_support, support, np.ones(100)) for support in supports[:count]])
+        operator.run_together([partial(operator.apply_support, support, np.ones(100)) for support in supports[:count]])
 
     runs = {"plain": lambda: plain_read(path), "one product": lambda: ask(1), "sixteen products": lambda: ask(16)}
     size, speeds = path.stat().st_size, {}

@@ -113,7 +113,7 @@ def show_dask(shape: tuple[int, int] = SHAPE) -> None:
             f"a pass: {wall * 1e3:.0f} ms, the slower worker computes {computed * 1e3:.0f} ms, "
             f"{beyond * 1e3:.1f} ms over it"
         )
-        print(f"network: {network_bytes(operator) / 1e6:.2f} MB an iteration")
+        print(f"network: {network_bytes(operator) / 1e6:.2f} MB per iteration")
 
 
 def show_kill(shape: tuple[int, int] = (20_000, 5_000)) -> None:

@@ -63,7 +63,7 @@ def show_graph(n_vertices: int = N_VERTICES, n_arcs: int = N_ARCS, largest_core:
         settings = found.results[0].settings
         print(
             f"two workers: {total:.1f} s ({read:.1f} s to read and exchange {count} vertices' rows); "
-            f"{settings['peeling_rounds']} rounds of peeling, {settings['core_vertices']} vertices came home"
+            f"{settings['peeling_rounds']} rounds of peeling, {settings['core_vertices']} vertices fetched"
         )
         print(f"{'k':>6} {'density':>12} {'bound':>12} {'same nodes':>11} {'same bound':>11}")
         for one, other in zip(found, expected, strict=True):

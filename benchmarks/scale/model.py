@@ -19,7 +19,7 @@ SHAPES = ((20_000, 4000), (40_000, 4000), (20_000, 8000), (160_000, 1000))
 """The first calibrates the bandwidth."""
 WORKERS = 2
 GRAPHS = (500_000, 1_000_000, 2_000_000)
-"""Arcs; the first calibrates the seconds an entry and round."""
+"""Arcs; the first calibrates the seconds per entry and round."""
 
 
 def rows(seed: int, count: int, size: int) -> np.ndarray:
@@ -37,12 +37,12 @@ def data_table(client: object) -> None:
         parts = [partial(rows, seed, count // 8, size) for seed in range(8)]
         operator = se.covariance(parts, client=client)
         _, computed, beyond = overhead(client, operator, passes=12, typical=np.min)
-        share = 4.0 * count * size / WORKERS
-        bandwidth = bandwidth or share / computed
-        home = WORKERS * 8.0 * size / 1e6
+        volume = 4.0 * count * size / WORKERS
+        bandwidth = bandwidth or volume / computed
+        returned = WORKERS * 8.0 * size / 1e6
         print(
-            f"| {count} | {size} | {share / 1e9:.2f} | {computed * 1e3:.0f} | {share / bandwidth * 1e3:.0f} | "
-            f"{beyond * 1e3:.0f} | {home:.3f} |",
+            f"| {count} | {size} | {volume / 1e9:.2f} | {computed * 1e3:.0f} | {volume / bandwidth * 1e3:.0f} | "
+            f"{beyond * 1e3:.0f} | {returned:.3f} |",
             flush=True,
         )
     print(f"\nbandwidth of a worker in the first row: {bandwidth / 1e9:.2f} GB/s")
@@ -99,7 +99,7 @@ def task_seconds(client: object, count: int = 400) -> float:
         best = np.inf
         for _ in range(5):
             began = time.perf_counter()
-            cluster.gather(cluster.mapped("nothing", nothing, [held[i % 2] for i in range(tasks)], [None] * tasks))
+            cluster.gather(cluster.map_pairs("nothing", nothing, [held[i % 2] for i in range(tasks)], [None] * tasks))
             best = min(best, time.perf_counter() - began)
         seconds.append(best)
     return (seconds[1] - seconds[0]) / (count - 2)
@@ -111,11 +111,11 @@ class Node(NamedTuple):
     memory: float = 400e9
     """Bytes for data, of 512 GB."""
     bandwidth: float = 100e9
-    """Bytes a second that the product reads with all cores."""
+    """Bytes per second that the product reads with all cores."""
     disk: float = 6e9
     network: float = 2.5e9
     cores: int = 64
-    dollars_an_hour: float = 4.0
+    dollars_per_hour: float = 4.0
 
 
 def extrapolate(per_task: float, read: float, entry_round: float, node: Node = Node()) -> None:  # noqa: B008
@@ -151,7 +151,7 @@ def extrapolate(per_task: float, read: float, entry_round: float, node: Node = N
 
 def _row(case: str, nodes: float, load: float, each: float, count: int, node: Node) -> None:
     total = load + each * count
-    cost = np.ceil(nodes) * total / 3600 * node.dollars_an_hour
+    cost = np.ceil(nodes) * total / 3600 * node.dollars_per_hour
     print(f"| {case} | {np.ceil(nodes):.0f} | {load:.0f} | {each:.1f} | {count} | {total / 60:.0f} | {cost:.0f} |")
 
 

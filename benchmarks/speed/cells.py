@@ -1,4 +1,4 @@
-"""The problems on which everybody is compared: a table of cells, each a problem and the cardinalities asked of it.
+"""The problems on which all peers are compared: a table of cells, each a problem and the cardinalities asked of it.
 
 A cell holds data, a covariance or a graph. Packages that take only data get, for a covariance, data whose covariance
 is that matrix; packages that take only dense arrays get the sparse data as a dense array. Neither is timed.

@@ -1,4 +1,4 @@
-"""Everybody on the same problems: every peer in every cell, ours at every cardinality that a peer reached."""
+"""All peers on the same problems: every one in every cell, ours at every cardinality that a peer reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three sentences a run must be able to say of itself; each is computed from its records alone."""
+"""The three verdicts on a run, each computed from its records alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Kernels behind the proven bounds. Each has its NumPy twin in kernels/numpy_bounds.py.
+// Kernels behind the proven bounds. Each has its NumPy twin in kernels/numpy_reference.py.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The Python face of the kernels behind the bounds; only shapes that could walk out of memory are tested.
+// The Python bindings of the kernels behind the bounds; only shapes that could walk out of memory are tested.
 #include "bounds_module.hpp"
 
 #include "bindings.hpp"

@@ -66,7 +66,7 @@ template <class Weight>
 void grow(const Rows<Weight>& graph, const std::int64_t* loops, const std::int64_t* priority,
           const std::int64_t* seeds, std::size_t n_seeds, std::size_t count, std::int64_t* order);
 
-// Shares every edge's weight between its ends so that the loads' squares sum to little; loads are in units of
+// Divides every edge's weight between its ends so that the loads' squares sum to little; loads are in units of
 // 2^-bits and add up to the whole weight exactly. Returns the number of sweeps made.
 template <class Weight>
 std::int64_t fair_loads(const Rows<Weight>& graph, const std::int64_t* loops, std::int64_t sweeps, int bits,

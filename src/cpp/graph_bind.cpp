@@ -1,4 +1,4 @@
-// The Python face of the graph kernels. Values are checked by kernels/graph_compiled.py and its callers; here only
+// The Python bindings of the graph kernels. Values are checked by kernels/graph_compiled.py and its callers; here only
 // what could walk out of memory is tested.
 #include <nanobind/stl/pair.h>
 

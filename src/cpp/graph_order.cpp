@@ -204,7 +204,7 @@ void grow(const Rows<Weight>& graph, const std::int64_t* loops, const std::int64
 template <class Weight>
 std::int64_t fair_loads(const Rows<Weight>& graph, const std::int64_t* loops, std::int64_t sweeps, int bits,
                         std::int64_t* loads) {
-    // One number an edge, kept at the entry (i, j) with i < j: the part of 2 * weight that i carries. The entries of
+    // One number per edge, kept at the entry (i, j) with i < j: the part of 2 * weight that i carries. The entries of
     // row i above the diagonal follow each other, so a running index replaces a map from entries to edges.
     std::vector<std::int64_t> part;
     part.reserve(static_cast<std::size_t>(graph.starts[graph.size] / 2));

@@ -8,7 +8,7 @@ namespace sparseigen {
 template <class Weight>
 bool is_symmetric(const Rows<Weight>& graph) {
     // Read row by row, column j of a symmetric matrix meets the rows in the same order as row j lists its columns:
-    // one cursor a row replaces the transpose. Columns go by in blocks, so that the rows under the cursors stay in
+    // one cursor per row replaces the transpose. Columns go by in blocks, so that the rows under the cursors stay in
     // the cache.
     constexpr std::size_t kColumns = 1 << 14;
     std::vector<std::int64_t> cursor(graph.starts, graph.starts + graph.size);

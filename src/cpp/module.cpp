@@ -1,4 +1,4 @@
-// The Python face of the compiled kernels. Arguments are checked by kernels/compiled.py; here only shapes that
+// The Python bindings of the compiled kernels. Arguments are checked by kernels/compiled.py; here only shapes that
 // could walk out of memory are tested.
 #include "bindings.hpp"
 #include "bounds_module.hpp"

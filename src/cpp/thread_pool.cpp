@@ -109,13 +109,13 @@ private:
 #endif
 };
 
-// Into how many pieces a job is cut: enough to share them well, and none so long that Ctrl-C would wait for it.
+// Into how many pieces a job is cut: enough to spread them well, and none so long that Ctrl-C would wait for it.
 std::size_t piece_count(std::size_t units, double work, std::size_t at_least) {
     const std::size_t short_enough = work < kCheckedWork * 1e9 ? static_cast<std::size_t>(work / kCheckedWork) : units;
     return std::min(units, std::max(at_least, short_enough));
 }
 
-// A job is cut into more pieces than there are threads. Every thread works through its own share first, which is the
+// A job is cut into more pieces than there are threads. Every thread works through its own pieces first, which is the
 // same in every job of that size and so may still be in its core's cache, then through what the others have not begun:
 // a worker that another library's thread keeps off its core (BLAS threads spin after every call) delays nobody. A
 // worker that wakes when all pieces are taken does not join, so the caller waits for running pieces only.

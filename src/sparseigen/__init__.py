@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         verify,
     )
 
-_HOME = {
+_SUBPACKAGES = {
     "Operator": "operators",
     "SparsePCA": "estimators",
     "cardinality_path": "solve",
@@ -96,8 +96,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"sparseigen.{name}")
-    if name in _HOME:
-        return getattr(import_module(f"sparseigen.{_HOME[name]}"), name)
+    if name in _SUBPACKAGES:
+        return getattr(import_module(f"sparseigen.{_SUBPACKAGES[name]}"), name)
     if name == "__version__":
         return import_module("sparseigen.config").find_version("sparseigen")
     message = f"module 'sparseigen' has no attribute {name!r}"

@@ -102,7 +102,7 @@ class ClusterError(SparseigenError, ConnectionError):
 
 
 class GraphTooLargeError(SparseigenError, MemoryError):
-    """No core of a graph on a cluster is small enough to be brought home."""
+    """No core of a graph on a cluster is small enough for the memory of this process."""
 
     # MemoryError has its own, which is refused where others unpickle this one.
     __new__ = Exception.__new__  # type: ignore[assignment]

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from sparseigen import covariance
 from sparseigen.operators import Operator, as_operator
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 
 Factor = np.ndarray[Any, Any]
 
@@ -77,7 +77,7 @@ OPERATORS: dict[str, Callable[[Factor], Operator]] = {
     "memmap-fortran": lambda f: _plain(_mapped(f, "F")),
     "foreign": lambda f: as_operator(Foreign(_gram(f))),
     "shifted-back": lambda f: as_operator(_gram(f)).shifted(2.0).shifted(-2.0),
-    "negated-twice": lambda f: scaled(scaled(as_operator(_gram(f)), -1.0), -1.0),
+    "negated-twice": lambda f: scale_operator(scale_operator(as_operator(_gram(f)), -1.0), -1.0),
     "restricted-to-all": lambda f: _plain(f).restricted(np.arange(f.shape[1])),
     "deflated-nothing": lambda f: (
         _plain(np.hstack([f, np.zeros((len(f), 1))]))

@@ -46,7 +46,7 @@ def test_bounds_hold_against_enumeration(
             for name, bound in BOUNDS.items():
                 problem = BoundProblem(operator, k, vector, achieved=achieved_value(operator, vector))
                 assert problem.dense is None
-                value = problem.unscaled(bound(problem)) / unit
+                value = problem.unscale_bound(bound(problem)) / unit
                 assert value >= optimum * (1.0 - 1e-13) - 1e-14 * np.trace(exact), (name, k, seed)
                 if name == "dual" and k == 9 and dtype == "float64":
                     assert value == pytest.approx(optimum, rel=1e-6)

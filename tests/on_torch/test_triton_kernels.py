@@ -35,7 +35,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     monkeypatch.setattr(torch_kernels, "usable", lambda tensor: True)
     # The interpreter takes its time for each program: fewer of them, and fewer steps a chunk.
-    monkeypatch.setattr(torch_kernels, "SHARES", 4)
+    monkeypatch.setattr(torch_kernels, "PARTS", 4)
     monkeypatch.setitem(torch_loop.CHUNK, "short", 3)
 
 
@@ -50,10 +50,10 @@ def random_tensor(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
 def test_row_product(rows: int, width: int, dtype: str) -> None:
     import torch
 
-    storage = torch.zeros(rows, torch_kernels.padded(width), dtype=getattr(torch, dtype))
+    storage = torch.zeros(rows, torch_kernels.pad_width(width), dtype=getattr(torch, dtype))
     matrix = storage[:, :width]
     matrix.copy_(random_tensor((rows, width), dtype))
-    vector = torch.zeros(torch_kernels.padded(width), dtype=matrix.dtype)
+    vector = torch.zeros(torch_kernels.pad_width(width), dtype=matrix.dtype)
     vector[:width] = random_tensor((width,), dtype, 1)
     out = torch.empty(rows, dtype=matrix.dtype)
     torch_kernels.RowProduct(matrix)(vector, out)

@@ -65,7 +65,7 @@ def test_each_bound_alone_is_valid(seed, size, kind, name):
     optimum = brute_force(matrix / scale, cardinality) * scale
     operator, vector = as_operator(matrix), some_vector(matrix, cardinality, rng)
     problem = BoundProblem(operator, cardinality, vector, achieved=achieved_value(operator, vector))
-    assert problem.unscaled(UPPER_BOUNDS[name].bound(problem)) >= optimum - 2e-15 * size * scale
+    assert problem.unscale_bound(UPPER_BOUNDS[name].bound(problem)) >= optimum - 2e-15 * size * scale
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -35,7 +35,7 @@ REFUSALS: dict[str, list[Callable[[], Any]]] = {
         lambda: arguments.check_sparsity([1, 2], 3, 1),
         lambda: arguments.check_sparsity([1, 9], 3, 2),
     ],
-    "k": [lambda: arguments.check_cardinality(4, 3, what="k", of="vertices")],
+    "k": [lambda: arguments.check_cardinality(4, 3, subject="k", of="vertices")],
     "method": [lambda: arguments.check_choice("magic", ["tpower"], "method")],
     "gap": [lambda: arguments.check_tolerance(-1.0, "gap"), lambda: arguments.check_tolerance("a", "gap")],
     "time_limit": [lambda: arguments.check_positive(0.0, "time_limit")],

@@ -103,15 +103,15 @@ def _authors_ravi(prepared: Prepared, sizes: Iterable[int], repeats: int = REPEA
 
 
 def _default(prepared: Prepared, sizes: Iterable[int], repeats: int = 1) -> dict[int, Found]:
-    """The whole curve at once, from the graph as read to the certificates; its seconds are shared out evenly."""
+    """The whole curve at once, from the graph as read to the certificates; its seconds are divided evenly."""
     wanted = list(sizes)
     began = time.process_time()
     curve = se.density_curve(prepared.source, wanted, self_loops="keep")
-    share = (time.process_time() - began) / len(wanted)
+    seconds = (time.process_time() - began) / len(wanted)
     return {
         result.k: Found(
             np.flatnonzero(result.indicator).tolist(),
-            share,
+            seconds,
             upper_bound=float(result.certificate.upper_bound),
         )
         for result in curve

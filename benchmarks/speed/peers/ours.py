@@ -1,4 +1,4 @@
-"""Ours, from the same input as the others: the operator is built inside the time taken."""
+"""sparseigen, from the same input as the other packages: the operator is built inside the time taken."""
 
 from __future__ import annotations
 

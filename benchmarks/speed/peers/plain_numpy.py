@@ -1,4 +1,4 @@
-"""What a careful user writes in an evening: Algorithm 1 in NumPy, and a dense component cut to k loadings."""
+"""Plain NumPy, as a careful user would write it: Algorithm 1, and a dense component cut to k loadings."""
 
 from __future__ import annotations
 

@@ -43,11 +43,11 @@ def support_points(rows: Array, direction: Array, penalty: float) -> Array:
     """
     xp = namespace(rows)
     along = rows @ direction
-    shares, squares = along**2, row_dots(rows, rows)
-    inside, across = shares > penalty, rows - along[:, None] * direction
-    rise = xp.sqrt(xp.clip(shares - penalty, TINY, None))
+    energies, squares = along**2, row_dots(rows, rows)
+    inside, across = energies > penalty, rows - along[:, None] * direction
+    rise = xp.sqrt(xp.clip(energies - penalty, TINY, None))
     lengths = xp.clip(xp.sqrt(row_dots(across, across)), TINY, None)
-    room = xp.clip(penalty - shares, 1e-30, None)  # a share equal to the penalty leaves no room: a useless bound
+    room = xp.clip(penalty - energies, 1e-30, None)  # an energy equal to the penalty leaves no room: a useless bound
     wanted = xp.sqrt(penalty * xp.clip(squares - penalty, 0.0, None) / room)
     across *= xp.where(inside, along / rise, wanted / lengths)[:, None]
     across += xp.where(inside, rise, 0.0)[:, None] * direction
@@ -65,11 +65,11 @@ def remainders(rows: Array, points: Array) -> Array:
     minus, plus = rows - points, rows + points
     difference = row_dots(minus, plus)
     difference += error * xp.sqrt(row_dots(minus, minus) * row_dots(plus, plus))
-    share = row_dots(rows, points) / xp.clip(squares, TINY, None)
-    apart = points - share[:, None] * rows
+    coefficient = row_dots(rows, points) / xp.clip(squares, TINY, None)
+    apart = points - coefficient[:, None] * rows
     across = xp.sqrt(row_dots(apart, apart))
-    # A wrong share only makes the computed part longer, except by its own rounding: z and f times a few roundings.
-    across = across * (1.0 + error) + 4.0 * UNIT * (xp.sqrt(sizes) + xp.abs(share) * xp.sqrt(squares))
+    # A wrong coefficient only makes the computed part longer, except by its rounding: z and f times a few roundings.
+    across = across * (1.0 + error) + 4.0 * UNIT * (xp.sqrt(sizes) + xp.abs(coefficient) * xp.sqrt(squares))
     product = squares * (1.0 + error) * across**2
     root = xp.sqrt(difference**2 + 4.0 * product)
     # Where the difference is negative the other form of the root does not cancel.
@@ -118,15 +118,15 @@ def measure(rows: Array, points: Array | ClosedForm) -> DualParts:
         if isinstance(points, ClosedForm):
             gram, squares = points.gram, points.squares
         else:
-            gram, squares = add_up_gram(made for _, made in _pairs(rows, points))
+            gram, squares = add_up_gram(made for _, made in _make_pairs(rows, points))
         gram = to_host(0.5 * (gram + gram.T))
         if not squares < LARGEST_POINT**2:
             return DualParts(gram, np.inf, np.full(rows.shape[0], np.inf))
-        found = [to_host(remainders(block, made)) for block, made in _pairs(rows, points)]
+        found = [to_host(remainders(block, made)) for block, made in _make_pairs(rows, points)]
     return DualParts(gram, squares, np.concatenate(found))
 
 
-def _pairs(rows: Array, points: Array | ClosedForm) -> Iterator[tuple[Array, Array]]:
+def _make_pairs(rows: Array, points: Array | ClosedForm) -> Iterator[tuple[Array, Array]]:
     """Blocks of the factor and of the points."""
     for part, block in blocks(rows):
         if isinstance(points, ClosedForm):
@@ -182,7 +182,7 @@ def _gram_slack(parts: DualParts) -> float:
     return 2.0 * gamma(len(parts.remainders)) * parts.squares + TINY
 
 
-def shares_along(rows: Array, direction: Array) -> Numbers:
+def energies_along(rows: Array, direction: Array) -> Numbers:
     """(f_i'q)^2 for every variable, on the host."""
     return np.concatenate([to_host((block @ direction) ** 2) for _, block in blocks(rows)])
 
@@ -190,28 +190,28 @@ def shares_along(rows: Array, direction: Array) -> Numbers:
 def search_penalty(
     rows: Array, direction: Array, inside: int, cardinality: int, trials: int, *, hopeless_above: float = np.inf
 ) -> ClosedForm:
-    """The closed form at the best of some penalties between the last share inside and the first outside.
+    """The closed form at the best of some penalties between the last energy inside and the first outside.
 
     A golden section search, ended after so many trials (at least two), or after two that are both hopeless.
     """
-    shares = shares_along(rows, direction)
-    place = len(shares) - inside
-    ordered = np.partition(shares, (place - 1, place))
+    energies = energies_along(rows, direction)
+    place = len(energies) - inside
+    ordered = np.partition(energies, (place - 1, place))
     low, width = float(ordered[place - 1]), float(ordered[place] - ordered[place - 1])
     left, right = 0.0, 1.0
-    inner, outer = (_form_at(rows, direction, low + at * width, cardinality) for at in (1.0 - GOLDEN, GOLDEN))
+    inner, outer = (_build_form(rows, direction, low + at * width, cardinality) for at in (1.0 - GOLDEN, GOLDEN))
     hopeless = min(inner.promise, outer.promise) > hopeless_above
     for _ in range(0 if hopeless else trials - 2):
         if inner.promise <= outer.promise:
             right, outer = left + GOLDEN * (right - left), inner
-            inner = _form_at(rows, direction, low + (right - GOLDEN * (right - left)) * width, cardinality)
+            inner = _build_form(rows, direction, low + (right - GOLDEN * (right - left)) * width, cardinality)
         else:
             left, inner = right - GOLDEN * (right - left), outer
-            outer = _form_at(rows, direction, low + (left + GOLDEN * (right - left)) * width, cardinality)
+            outer = _build_form(rows, direction, low + (left + GOLDEN * (right - left)) * width, cardinality)
     return min(inner, outer, key=lambda form: form.promise)
 
 
-def _form_at(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:
+def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:
     with np.errstate(over="ignore", invalid="ignore"):
         gram, squares = add_up_gram(support_points(block, direction, penalty) for _, block in blocks(rows))
     if not squares < LARGEST_POINT**2:

@@ -72,7 +72,7 @@ def bound_node(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
         node = replace(node, rows=rows, bound=best)
         if best <= cutoff:
             break
-        keep = ~_removable(tree, node, least, cutoff)
+        keep = ~_find_removable(tree, node, least, cutoff)
         weights = improve_weights(node.weights, rows)
         node = replace(node, members=node.members[keep], weights=weights[keep], rows=rows[keep])
         if node.n_free < tree.cardinality - node.n_inside:  # no support is left that could beat the cutoff
@@ -80,7 +80,7 @@ def bound_node(tree: Tree, node: Node, cutoff: float, passes: int) -> Node:
     return node
 
 
-def _removable(tree: Tree, node: Node, least: Numbers, cutoff: float) -> NDArray[np.bool_]:
+def _find_removable(tree: Tree, node: Node, least: Numbers, cutoff: float) -> NDArray[np.bool_]:
     """Free variables that no support above the cutoff can hold."""
     rows, inside = node.rows, node.n_inside
     removable = np.zeros(len(rows), dtype=bool)
@@ -112,12 +112,12 @@ def reduced_bound(problem: BoundProblem) -> float:
     if root.bound <= cutoff:
         return cutoff
     rest = _restrict(problem, root.members)
-    rest.best = rest.scaled(problem.unscaled(min(problem.best, root.bound)))
+    rest.best = rest.scale_value(problem.unscale_bound(min(problem.best, root.bound)))
     for bound in BOUNDS:
         rest.best = min(rest.best, bound(rest))
         if rest.closed or rest.out_of_time:
             break
-    remaining = problem.scaled(rest.unscaled(rest.best))
+    remaining = problem.scale_value(rest.unscale_bound(rest.best))
     return max(cutoff, min(root.bound, remaining + 4.0 * UNIT * abs(remaining)))
 
 

@@ -43,9 +43,9 @@ def working_memory(array: Array) -> AbstractContextManager[None]:
     """Where the array lives on a device, running out of its memory raises an error that says what to do."""
     if isinstance(array, np.ndarray):
         return nullcontext()
-    from sparseigen.operators.torch_data import device_memory
+    from sparseigen.operators.torch_data import guard_device_memory
 
-    return device_memory("dual points", 1 << 30, array.device)
+    return guard_device_memory("dual points", 1 << 30, array.device)
 
 
 def row_dots(left: Array, right: Array) -> Array:
@@ -89,7 +89,7 @@ def find_factor(problem: BoundProblem, *, in_blocks: bool = False) -> Factor | N
     rank = problem.operator.factor_rank
     fetched = not problem.operator.costs.transfers or rank <= problem.size <= LARGEST_MATERIALISED
     if rank > 0 and fetched:
-        rest = float(left_out_of_data(problem)[problem.cardinality - 1])
+        rest = float(bound_left_out(problem)[problem.cardinality - 1])
         if in_blocks and not problem.operator.costs.transfers:
             return Factor(FactorRows(problem), rest)
         # The factor, the dual points made from it, and what computing them takes: eight times the data in float64.
@@ -97,10 +97,10 @@ def find_factor(problem: BoundProblem, *, in_blocks: bool = False) -> Factor | N
         return Factor(np.ascontiguousarray(to_host(FactorRows(problem)[:])), rest)
     if problem.dense is None or problem.operator.positive_semidefinite is False:
         return None
-    return _pivoted_cholesky(problem.dense, problem.cardinality, problem.margin)
+    return _factorise(problem.dense, problem.cardinality, problem.margin)
 
 
-def left_out_of_data(problem: BoundProblem) -> Numbers:
+def bound_left_out(problem: BoundProblem) -> Numbers:
     """For every cardinality what the operator's own factor leaves out: twice the entries' errors, and the scaling.
 
     Scaling rounds each number at most twice more: at most 8 roundings of the diagonal.
@@ -109,12 +109,12 @@ def left_out_of_data(problem: BoundProblem) -> Numbers:
     return 2.0 * problem.margins + 2.0 * scaling + TINY
 
 
-def _pivoted_cholesky(matrix: Numbers, cardinality: int, margin: float) -> Factor | None:
+def _factorise(matrix: Numbers, cardinality: int, margin: float) -> Factor | None:
     size = len(matrix)
     if size**3 / 3.0 > LARGEST_WORK:
         return None
     largest = max(float(matrix.diagonal().max()), TINY)
-    rows = (_small_factor if size <= SMALL else _lapack_factor)(matrix, RANK_TOLERANCE * size * largest)
+    rows = (_factorise_small if size <= SMALL else _factorise_by_lapack)(matrix, RANK_TOLERANCE * size * largest)
     rank = rows.shape[1]
     if rank == 0 or float(size) ** 2 * rank > LARGEST_WORK:
         return None
@@ -125,7 +125,7 @@ def _pivoted_cholesky(matrix: Numbers, cardinality: int, margin: float) -> Facto
     return Factor(rows, _row_norm(rest, cardinality) + rounding + margin + TINY)
 
 
-def _lapack_factor(matrix: Numbers, tolerance: float) -> Numbers:
+def _factorise_by_lapack(matrix: Numbers, tolerance: float) -> Numbers:
     from scipy.linalg.lapack import dpstrf
 
     packed, pivots, rank, _ = dpstrf(matrix, tol=tolerance, lower=1)
@@ -134,7 +134,7 @@ def _lapack_factor(matrix: Numbers, tolerance: float) -> Numbers:
     return rows
 
 
-def _small_factor(matrix: Numbers, tolerance: float) -> Numbers:
+def _factorise_small(matrix: Numbers, tolerance: float) -> Numbers:
     """The same without scipy.linalg, whose import would cost more than the whole solve of a small matrix."""
     rows = np.zeros_like(matrix)
     left = matrix.diagonal().copy()

@@ -67,13 +67,13 @@ class Anchor:
     vector: SparseVector
     achieved: float
 
-    def problem(self, whole: BoundProblem, bounds: PathBounds) -> BoundProblem:
+    def pose(self, whole: BoundProblem, bounds: PathBounds) -> BoundProblem:
         """The question at this cardinality, with the best bound so far."""
         best = float(bounds.values[self.cardinality - 1])
         return whole.at(self.cardinality, self.vector, self.achieved, best)
 
 
-def shares_certificates(operator: Operator, count: int) -> bool:
+def certifies_whole_path(operator: Operator, count: int) -> bool:
     """Whether a path of so many points is certified as a whole."""
     return operator.size <= LARGEST_SIZE and count >= FEWEST_POINTS
 
@@ -112,7 +112,7 @@ def _certify(
 def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) -> Certificate:
     """The bracket of one point, in the caller's units."""
     place, low = point.cardinality - 1, point.achieved
-    upper = problem.unscaled(float(bounds.values[place]))
+    upper = problem.unscale_bound(float(bounds.values[place]))
     return Certificate(low, max(low, upper), bounds.names[place], scale=problem.scale)
 
 
@@ -122,7 +122,7 @@ def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anc
     if problem.dense is not None:
         bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + margins, "largest eigenvalue")
     for place in np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1:
-        question = points[place].problem(problem, bounds)
+        question = points[place].pose(problem, bounds)
         if 2 * question.cardinality <= problem.size:
             weights = settle_weights(question)[1]
             bounds = bounds.lower(shared_row_values(problem, weights) + margins, "scaled rows")
@@ -136,12 +136,12 @@ def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anc
 
 def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
     """Closed forms at some anchors, each evaluated for every cardinality, then row bounds at fewer."""
-    anchors = [points[place] for place in _spread(len(points), DUAL_ANCHORS)]
+    anchors = [points[place] for place in _choose_anchors(len(points), DUAL_ANCHORS)]
     vectors, cardinalities = [anchor.vector for anchor in anchors], [anchor.cardinality for anchor in anchors]
     values = closed_form_values(problem, vectors, cardinalities, DUAL_TRIALS)
     bounds = bounds.lower(values, "closed-form dual")
-    for place in _spread(len(points), ROW_ANCHORS):
-        question = points[place].problem(problem, bounds)
+    for place in _choose_anchors(len(points), ROW_ANCHORS):
+        question = points[place].pose(problem, bounds)
         if 2 * question.cardinality > problem.size or question.closed:
             continue
         values = np.full(problem.size, np.inf)
@@ -150,7 +150,7 @@ def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: li
     return bounds
 
 
-def _spread(count: int, anchors: int) -> Indices:
+def _choose_anchors(count: int, anchors: int) -> Indices:
     """Places spread evenly over the path, its end included."""
     return np.unique(np.linspace(0, count - 1, min(anchors, count)).round().astype(np.int64))
 

@@ -19,16 +19,16 @@ from sparseigen.certificates.dual_points import (
     blocks,
     dual_value,
     dual_values,
+    energies_along,
     measure,
     search_penalty,
-    shares_along,
 )
 from sparseigen.certificates.factor import (
     Array,
     Factor,
     FactorRows,
+    bound_left_out,
     find_factor,
-    left_out_of_data,
     namespace,
     place_like,
     working_memory,
@@ -63,23 +63,23 @@ def neighbouring_forms(rows: Array, direction: Numbers, cardinality: int, promis
     A penalty has optimal supports of its own cardinality, and its bound holds for every k. Where the optimal values
     are not concave in k, the best bound for k comes from a neighbouring cardinality.
     """
-    shares = np.sort(shares_along(rows, direction))[::-1]
+    energies = np.sort(energies_along(rows, direction))[::-1]
     seen = {cardinality}
     for offset in (-3, -1, 1, 3):
-        count = min(max(cardinality + offset, 1), len(shares) - 1)
-        reached = _penalised_fixed_point(rows, direction, _middle(shares, count))
-        inside = int((shares_along(rows, reached) > _middle(shares, count)).sum())
-        if inside in seen or not 0 < inside < len(shares):
+        count = min(max(cardinality + offset, 1), len(energies) - 1)
+        reached = _penalised_fixed_point(rows, direction, _middle(energies, count))
+        inside = int((energies_along(rows, reached) > _middle(energies, count)).sum())
+        if inside in seen or not 0 < inside < len(energies):
             continue
         seen.add(inside)
         yield search_penalty(rows, reached, inside, cardinality, TRIALS, hopeless_above=HOPELESS * promised)
 
 
 def _penalised_fixed_point(rows: Array, direction: Numbers, penalty: float) -> Numbers:
-    """Power steps on the variables whose share exceeds the penalty, until the set repeats."""
+    """Power steps on the variables whose energy exceeds the penalty, until the set repeats."""
     previous = np.empty(0, dtype=np.int64)
     for _ in range(50):
-        inside = np.flatnonzero(shares_along(rows, direction) > penalty)
+        inside = np.flatnonzero(energies_along(rows, direction) > penalty)
         if inside.size == 0 or np.array_equal(inside, previous):
             break
         previous = inside
@@ -121,7 +121,7 @@ def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) 
         weights /= weights.sum()
         rotated = rows @ basis
         with np.errstate(all="ignore"):
-            points, members = _dual_points(rotated, weights, penalty, roots)
+            points, members = _find_dual_points(rotated, weights, penalty, roots)
         if not float(np.abs(points).max()) < LARGEST_POINT:
             return  # rows of very different size: this step proves nothing, nor would later ones
         gradient = points.T @ points
@@ -133,7 +133,7 @@ def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) 
         penalty *= float(np.clip(members / cardinality, 0.25, 4.0)) ** 0.5
 
 
-def _dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots: Numbers) -> tuple[Numbers, float]:
+def _find_dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots: Numbers) -> tuple[Numbers, float]:
     """The dual points in the basis of X, and the sum of memberships; ``roots`` goes in as a guess and out solved."""
     points = np.zeros_like(rotated)
     squares = rotated**2
@@ -171,7 +171,7 @@ def penalised_bound(problem: BoundProblem) -> float:
     # The number of steps follows the cost of finding the answer, which grows with k.
     affordable = MOST_WORK / _step_cost(*factor.rows.shape)
     steps = -1 if in_blocks else int(min(3 + problem.cardinality // 14, 60, affordable))
-    return _best_dual(problem, factor, steps, patience=PATIENCE)
+    return _find_best_dual(problem, factor, steps, patience=PATIENCE)
 
 
 def _step_cost(size: int, rank: int) -> float:
@@ -182,10 +182,10 @@ def _step_cost(size: int, rank: int) -> float:
 def converged_penalised_bound(problem: BoundProblem) -> float:
     """The same with the ascent carried to its end, or to the end of the time allowed."""
     factor = find_factor(problem)
-    return np.inf if factor is None else _best_dual(problem, factor, MOST_STEPS)
+    return np.inf if factor is None else _find_best_dual(problem, factor, MOST_STEPS)
 
 
-def _best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> float:
+def _find_best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> float:
     if problem.cardinality == problem.size:
         return dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
     kept = find_points(problem, factor, steps, patience=patience)
@@ -195,14 +195,14 @@ def _best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patience: i
 def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> Numbers | ClosedForm | None:
     """The dual points with the best promise below the best bound so far; None where none has one.
 
-    With ``patience`` the steps are shared out: few where the gap stays open, that many times more where it closes.
+    With ``patience`` the steps are divided: few where the gap stays open, that many times more where it closes.
     """
     few = steps if patience == 1 else min(steps, FEW_STEPS)
     cardinality, rows = problem.cardinality, factor.rows
     direction = find_direction(rows, problem.vector)
     if direction is None:
         direction = np.linalg.eigh(add_up_gram(block for _, block in blocks(rows))[0])[1][:, -1]
-    penalty = max(_middle(np.sort(shares_along(rows, direction))[::-1], cardinality), 1e-9)
+    penalty = max(_middle(np.sort(energies_along(rows, direction))[::-1], cardinality), 1e-9)
     hopeless = HOPELESS * problem.best
     form = search_penalty(rows, direction, cardinality, cardinality, TRIALS, hopeless_above=hopeless)
     kept: Numbers | ClosedForm | None = form if form.promise < problem.best else None
@@ -223,8 +223,8 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
     return kept
 
 
-def _middle(shares: Numbers, count: int) -> float:
-    return 0.5 * float(shares[count - 1] + shares[count])
+def _middle(energies: Numbers, count: int) -> float:
+    return 0.5 * float(energies[count - 1] + energies[count])
 
 
 def find_direction(rows: Array, vector: SparseVector | None) -> Array | None:
@@ -254,7 +254,7 @@ def closed_form_values(
     best = np.full(problem.size, np.inf)
     if problem.operator.factor_rank == 0:
         return best
-    rows, left_out = FactorRows(problem), left_out_of_data(problem)
+    rows, left_out = FactorRows(problem), bound_left_out(problem)
     with working_memory(rows[:1]):
         for vector, cardinality in zip(vectors, cardinalities, strict=True):
             direction = find_direction(rows, vector)

@@ -85,5 +85,5 @@ def smallest_bound(problem: BoundProblem, effort: str) -> tuple[float, str]:
             problem.best, method = value, name
         if problem.closed:
             break
-    upper = problem.unscaled(problem.best) if np.isfinite(problem.best) else np.inf
+    upper = problem.unscale_bound(problem.best) if np.isfinite(problem.best) else np.inf
     return upper, f"{method} ({problem.left_out})" if problem.left_out and not problem.closed else method

@@ -25,7 +25,7 @@ from sparseigen.operators.contract import (
     computed_once,
     find_exponent,
 )
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 
 Numbers = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ class BoundProblem:
     """An operator and a cardinality, with the answer found and the smallest upper bound so far.
 
     All numbers that bounds compute with (`diagonal`, `blocks`, `dense`, `achieved`, `best`) are those of the matrix
-    times 2 ** -exponent; `unscaled` turns a bound back.
+    times 2 ** -exponent; `unscale_bound` turns a bound back.
     """
 
     operator: Operator
@@ -87,14 +87,14 @@ class BoundProblem:
             half = -self.exponent // 2  # in two factors: one alone may leave the range
             self.dense *= float(np.ldexp(1.0, half))
             self.dense *= float(np.ldexp(1.0, -self.exponent - half))
-        self.achieved = self.scaled(self.achieved)
+        self.achieved = self.scale_value(self.achieved)
 
     def at(self, cardinality: int, vector: SparseVector, achieved: float, best: float) -> BoundProblem:
         """The same matrix at another cardinality, with the answer found there and the best bound so far (scaled)."""
         question = copy.copy(self)
         question.__dict__.pop("margin", None)
         question.cardinality, question.vector, question.best = cardinality, vector, best
-        question.achieved, question.columns_left = self.scaled(achieved), self.operator.costs.affordable_columns
+        question.achieved, question.columns_left = self.scale_value(achieved), self.operator.costs.affordable_columns
         return question
 
     @property
@@ -115,7 +115,7 @@ class BoundProblem:
     @computed_once
     def negative_part(self) -> float:
         """That of the operator, scaled."""
-        return self.scaled(self.operator.negative_part)
+        return self.scale_value(self.operator.negative_part)
 
     @computed_once
     def margin(self) -> float:
@@ -175,12 +175,12 @@ class BoundProblem:
             sums, least, shortfall = (np.ldexp(numbers, -self.exponent - power) for numbers in found)
         return sums, least, shortfall
 
-    def affords(self, count: int, what: str) -> bool:
+    def affords(self, count: int, subject: str) -> bool:
         """Whether so many columns may be asked for; if so, they count as asked for."""
         if self.dense is not None:
             return True
         if count > self.columns_left:
-            self.left_out = f"{what} left out: {count} columns of A"
+            self.left_out = f"{subject} left out: {count} columns of A"
             return False
         self.columns_left -= count
         return True
@@ -191,18 +191,18 @@ class BoundProblem:
         if abs(self.exponent) <= LARGEST_PLAIN_EXPONENT:
             return self.operator, 0
         power = min(-self.exponent, 1000)  # the reciprocal of a denormal number is none
-        return scaled(self.operator, float(np.ldexp(1.0, power))), power
+        return scale_operator(self.operator, float(np.ldexp(1.0, power))), power
 
     def searchable(self) -> Operator:
         """The operator, or a scaled one where its entries are so large or small that squares leave the range."""
         return self._searchable[0]
 
-    def scaled(self, value: float) -> float:
+    def scale_value(self, value: float) -> float:
         """A number of the caller's matrix, scaled like the entries (for comparisons only)."""
         with np.errstate(over="ignore"):
             return float(np.ldexp(value, -self.exponent))
 
-    def unscaled(self, bound: float) -> float:
+    def unscale_bound(self, bound: float) -> float:
         """An upper bound for the scaled matrix as one for the caller's matrix."""
         with np.errstate(over="ignore"):
             value = float(np.ldexp(bound, self.exponent))

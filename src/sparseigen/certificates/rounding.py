@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sparseigen.errors import PrecisionWarning
 from sparseigen.operators.contract import FORM_ENTRIES, Indices, Operator, SparseVector, find_exponent, scale_exponent
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 from sparseigen.results import Certificate
 
 Numbers = NDArray[np.float64]
@@ -53,7 +53,7 @@ def achieved_value(operator: Operator, vector: SparseVector) -> float:
     if np.isfinite([form, error]).all() and scale_exponent(largest) == 0:
         return _lower(operator, vector, form, error, 0)
     power = -_support_exponent(operator, indices)
-    shifted = scaled(operator, float(np.ldexp(1.0, power)))
+    shifted = scale_operator(operator, float(np.ldexp(1.0, power)))
     return _lower(operator, vector, *Operator.quadratic_form(shifted, indices, weights), -power)
 
 

@@ -1,1 +1,1 @@
-"""What comes in is right, or one sentence says why not: arguments, arrays, frames, graphs, memory."""
+"""Checks of input: arguments, arrays, frames, graphs, memory. What is wrong is refused in one sentence."""

@@ -52,7 +52,7 @@ def as_file_path(value: Any, name: str = "path") -> Path:
 IntVector = NDArray[np.int64]
 
 
-def check_cardinality(cardinality: Any, size: int, *, what: str = "cardinality", of: str = "variables") -> int:
+def check_cardinality(cardinality: Any, size: int, *, subject: str = "cardinality", of: str = "variables") -> int:
     """The cardinality as an int between 1 and size.
 
     Examples
@@ -64,23 +64,23 @@ def check_cardinality(cardinality: Any, size: int, *, what: str = "cardinality",
         hint = ""
         if isinstance(cardinality, (float, np.floating)) and float(cardinality).is_integer():
             hint = f" Use {int(cardinality)} (an int) instead."
-        message = f"{what}={cardinality!r} must be a whole number (int), got {type(cardinality).__name__}.{hint}"
-        raise CardinalityError(message, parameter=what)
+        message = f"{subject}={cardinality!r} must be a whole number (int), got {type(cardinality).__name__}.{hint}"
+        raise CardinalityError(message, parameter=subject)
     if not 1 <= cardinality <= size:
-        message = f"{what}={int(cardinality)} must be between 1 and the number of {of} ({size})."
-        raise CardinalityError(message, parameter=what)
+        message = f"{subject}={int(cardinality)} must be between 1 and the number of {of} ({size})."
+        raise CardinalityError(message, parameter=subject)
     return int(cardinality)
 
 
 @dataclass(frozen=True)
 class Sparsity:
-    """What a user wants: one cardinality a component, or (None) that they be chosen."""
+    """What a user wants: one cardinality per component, or (None) that they be chosen."""
 
     cardinalities: list[int] | None
 
 
 def check_sparsity(cardinality: Any, size: int, count: int) -> Sparsity:
-    """An int, a fraction, a list or "auto", as one cardinality a component.
+    """An int, a fraction, a list or "auto", as one cardinality per component.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def check_sparsity(cardinality: Any, size: int, count: int) -> Sparsity:
         if len(cardinality) != count:
             message = f"cardinality has {len(cardinality)} entries; with n_components={count} it needs {count}."
             raise CardinalityError(message, parameter="cardinality")
-        return Sparsity([check_cardinality(k, size, what=f"cardinality[{i}]") for i, k in enumerate(cardinality)])
+        return Sparsity([check_cardinality(k, size, subject=f"cardinality[{i}]") for i, k in enumerate(cardinality)])
     return Sparsity([check_cardinality(cardinality, size)] * count)
 
 
@@ -174,7 +174,7 @@ def check_numbers(value: Any, name: str, count: int) -> NDArray[np.float64]:
     """One finite number >= 0 for each of ``count`` components, from one number for all or a list."""
     values = np.atleast_1d(np.asarray(value))
     if values.dtype.kind not in "fiu" or values.ndim != 1 or values.size not in (1, count):
-        allowed = "one number >= 0" if count == 1 else f"one number >= 0, or a list of {count} (one a component)"
+        allowed = "one number >= 0" if count == 1 else f"one number >= 0, or a list of {count} (one per component)"
         message = f"{name}={value!r} must be {allowed}."
         raise OptionError(message, parameter=name)
     if not (np.isfinite(values).all() and (values >= 0).all()):
@@ -271,7 +271,7 @@ def check_candidates(candidates: Any, size: int, names: Sequence[str] | None) ->
         raise ShapeError(message, parameter="candidates")
     if values.dtype.kind == "b":
         if values.size != size:
-            message = f"candidates is a mask of length {values.size}; a mask needs one entry a variable ({size})."
+            message = f"candidates is a mask of length {values.size}; a mask needs one entry per variable ({size})."
             raise ShapeError(message, parameter="candidates")
         values = np.flatnonzero(values)
     elif values.dtype.kind in "UO" and values.size:

@@ -18,10 +18,10 @@ from sparseigen.checks.coercion import (
     check_device,
     check_integers,
     check_same_order,
+    convert_numbers,
     float_dtype,
     is_tensor,
     plain_array,
-    rounded_to,
     split_frame,
 )
 from sparseigen.checks.memory import check_room
@@ -71,7 +71,7 @@ def check_symmetric(matrix: Any) -> CheckedArray:
         return _check_symmetric_sparse(values, names)
     values = _real_array(values, "the matrix")
     if values.ndim != 2 or values.shape[0] != values.shape[1]:
-        message = _not_square(values.shape)
+        message = _say_not_square(values.shape)
         raise ShapeError(message)
     _check_not_empty(values.shape, "the matrix")
     _check_finite(values, "the matrix", names)
@@ -84,7 +84,7 @@ def check_symmetric(matrix: Any) -> CheckedArray:
     elif not values.flags.c_contiguous:
         check_room(values.nbytes, "a copy of the matrix in C order", "pass one in C or Fortran order")
     _check_not_zero(scale == 0.0)
-    values = _in_range(values, scale)
+    values = _widen(values, scale)
     if difference > 0.0:
         values = _average(values, values.T, scale)
     return CheckedArray(np.ascontiguousarray(values), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
@@ -100,7 +100,7 @@ def check_data(data: Any, *, device: Any = None) -> CheckedArray:
         check_data_shape(tuple(values.shape))  # finiteness is checked where the numbers are
         return CheckedArray(values, "device", None, device=values.device if device is None else check_device(device))
     if device is not None:
-        return _for_device(check_data(data), check_device(device))
+        return _mark_for_device(check_data(data), check_device(device))
     values, names = split_frame(data)
     if is_sparse(values):
         values = _real_sparse(values, "X")
@@ -140,7 +140,7 @@ def is_sparse(value: Any) -> bool:
     return sparse is not None and bool(sparse.issparse(value))
 
 
-def _for_device(checked: CheckedArray, device: Any) -> CheckedArray:
+def _mark_for_device(checked: CheckedArray, device: Any) -> CheckedArray:
     if checked.layout == "sparse":
         message = f"device={str(device)!r} takes dense data; X is scipy sparse. Leave device out, or pass X.toarray()."
         raise OptionError(message)
@@ -152,80 +152,80 @@ def label(index: int, names: Sequence[str] | None) -> str:
     return f"column {index}" if names is None else f"column {index} ({names[index]!r})"
 
 
-def non_finite_message(what: str, count: int, row: int, column: int, names: Sequence[str] | None) -> str:
+def say_non_finite(subject: str, count: int, row: int, column: int, names: Sequence[str] | None) -> str:
     """The sentence for NaN and infinities, shared by every operator that checks while it reads."""
     return (
-        f"{what} has {count} NaN or infinite {'value' if count == 1 else 'values'}, the first at row {row}, "
+        f"{subject} has {count} NaN or infinite {'value' if count == 1 else 'values'}, the first at row {row}, "
         f"{label(column, names)}; all must be finite. Drop those rows, or fill the gaps first "
         "(for example with sklearn.impute.SimpleImputer)."
     )
 
 
-def _real_array(values: Any, what: str) -> Array:
+def _real_array(values: Any, subject: str) -> Array:
     """A float32 or float64 array; the caller's own array where it already is one."""
-    array = plain_array(values, what)
+    array = plain_array(values, subject)
     kind = array.dtype.kind
     if kind == "c":
         message = (
-            f"{what} is complex ({array.dtype}); only real numbers are supported. Pass its real part if that is it."
+            f"{subject} is complex ({array.dtype}); only real numbers are supported. Pass its real part if that is it."
         )
         raise DtypeError(message)
     if kind not in "fiub":
         message = (
-            f"{what} has dtype {array.dtype}; it must hold real numbers. "
+            f"{subject} has dtype {array.dtype}; it must hold real numbers. "
             "Convert it first, for example with np.asarray(values, dtype=float)."
         )
         raise DtypeError(message)
     if kind in "iu":
-        check_integers(array, what)
-    wanted = float_dtype(array.dtype, what)
+        check_integers(array, subject)
+    wanted = float_dtype(array.dtype, subject)
     if array.dtype == wanted:
         return array
-    converted = f"{what}, converted from {array.dtype} to {wanted},"
+    converted = f"{subject}, converted from {array.dtype} to {wanted},"
     check_room(wanted.itemsize * array.size, converted, "pass float32 numbers")
-    return rounded_to(array, wanted, what)
+    return convert_numbers(array, wanted, subject)
 
 
-def _real_sparse(values: Any, what: str) -> Any:
+def _real_sparse(values: Any, subject: str) -> Any:
     if values.dtype.kind not in "fiub":
-        _real_array(np.empty(0, dtype=values.dtype), what)
-    values = check_sparse(values, what)  # kernels follow these indices without a second look
+        _real_array(np.empty(0, dtype=values.dtype), subject)
+    values = check_sparse(values, subject)  # kernels follow these indices without a second look
     if values.dtype.kind in "iu":
-        check_integers(values.data, what)
-    wanted = float_dtype(values.dtype, what)
+        check_integers(values.data, subject)
+    wanted = float_dtype(values.dtype, subject)
     if values.dtype == wanted:
         return values
-    check_room(16 * values.nnz, f"{what}, converted from {values.dtype} to {wanted},", "pass float32 numbers")
-    rounded_to(values.data, wanted, what)
+    check_room(16 * values.nnz, f"{subject}, converted from {values.dtype} to {wanted},", "pass float32 numbers")
+    convert_numbers(values.data, wanted, subject)
     return values.astype(wanted)
 
 
-def _not_square(shape: tuple[int, ...]) -> str:
+def _say_not_square(shape: tuple[int, ...]) -> str:
     return f"the matrix has shape {shape}; it must be square. For data (samples x variables) pass covariance(X)."
 
 
-def _check_not_empty(shape: tuple[int, ...], what: str) -> None:
+def _check_not_empty(shape: tuple[int, ...], subject: str) -> None:
     if 0 in shape:
-        message = f"{what} is empty (shape {shape}); it needs at least one row and one column."
+        message = f"{subject} is empty (shape {shape}); it needs at least one row and one column."
         raise ShapeError(message)
 
 
-def check_data_shape(shape: Sequence[int], what: str = "X") -> tuple[int, int]:
+def check_data_shape(shape: Sequence[int], subject: str = "X") -> tuple[int, int]:
     """The sides of a table with at least two rows and one column."""
-    check_two_sides(shape, what)
-    _check_not_empty(tuple(shape), what)
+    check_two_sides(shape, subject)
+    _check_not_empty(tuple(shape), subject)
     if shape[0] < 2:
         message = (
-            f"{what} has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself as it is."
+            f"{subject} has {shape[0]} sample; a covariance needs at least 2. Pass a covariance matrix itself as it is."
         )
         raise TooFewSamplesError(message)
     return int(shape[0]), int(shape[1])
 
 
-def check_two_sides(shape: Sequence[int], what: str) -> None:
+def check_two_sides(shape: Sequence[int], subject: str) -> None:
     """Refuse what is not a table."""
     if len(shape) != 2:
-        message = f"{what} has {len(shape)} dimensions; it must be a table of samples x variables (2 dimensions)."
+        message = f"{subject} has {len(shape)} dimensions; it must be a table of samples x variables (2 dimensions)."
         raise ShapeError(message)
 
 
@@ -235,7 +235,7 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
 
 
-def _check_finite(values: Array, what: str, names: tuple[str, ...] | None, *, sparse: Any = None) -> None:
+def _check_finite(values: Array, subject: str, names: tuple[str, ...] | None, *, sparse: Any = None) -> None:
     table = values if values.ndim == 2 else values.reshape(-1, 1)
     # A finite sum proves all entries finite in one pass; only when it fails are the entries looked at one by one.
     with np.errstate(all="ignore"):
@@ -249,12 +249,12 @@ def _check_finite(values: Array, what: str, names: tuple[str, ...] | None, *, sp
         if first is None and len(where):
             first = (rows.start + int(where[0][0]), int(where[0][1]))
     if first is None:
-        message = f"{what} holds values so large that sums overflow; divide it by a constant first."
+        message = f"{subject} holds values so large that sums overflow; divide it by a constant first."
         raise NonFiniteError(message)
     if sparse is not None:
         entry = sparse.tocoo()
         first = (int(entry.row[~np.isfinite(entry.data)][0]), int(entry.col[~np.isfinite(entry.data)][0]))
-    raise NonFiniteError(non_finite_message(what, count, first[0], first[1], names))
+    raise NonFiniteError(say_non_finite(subject, count, first[0], first[1], names))
 
 
 def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
@@ -275,7 +275,7 @@ def _largest_asymmetry(values: Array) -> tuple[float, int, int, float]:
     return worst, row, column, scale
 
 
-def _in_range(values: Any, scale: float) -> Any:
+def _widen(values: Any, scale: float) -> Any:
     """The matrix, in float64 where products of float32 numbers of this size would overflow or underflow."""
     if values.dtype == np.float32 and not SMALLEST_SINGLE <= scale <= LARGEST_SINGLE:
         return values.astype(np.float64)
@@ -305,7 +305,7 @@ def _check_not_zero(is_zero: bool) -> None:
 
 def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> CheckedArray:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        message = _not_square(matrix.shape)
+        message = _say_not_square(matrix.shape)
         raise ShapeError(message)
     _check_not_empty(matrix.shape, "the matrix")
     values = _real_sparse(matrix, "the matrix").tocsr()
@@ -321,6 +321,6 @@ def _check_symmetric_sparse(matrix: Any, names: tuple[str, ...] | None) -> Check
     if size > 0.0:
         place = (int(difference.row[worst]), int(difference.col[worst]))
         _check_asymmetry(size, *place, scale, values.dtype)
-        values = _average(_in_range(values, scale), _in_range(values, scale).T, scale).tocsr()
-    values = _in_range(values, scale)
+        values = _average(_widen(values, scale), _widen(values, scale).T, scale).tocsr()
+    values = _widen(values, scale)
     return CheckedArray(values, "sparse", names, symmetrised=size > 0.0, magnitude=scale)

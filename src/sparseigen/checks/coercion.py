@@ -27,7 +27,7 @@ LARGEST_LOADING = 1e100
 """Products with larger entries could overflow."""
 
 
-def plain_array(values: Any, what: str) -> NDArray[Any]:
+def plain_array(values: Any, subject: str) -> NDArray[Any]:
     """The array of some values; refused where NumPy would drop a mask, or finds rows of different lengths.
 
     Examples
@@ -38,17 +38,17 @@ def plain_array(values: Any, what: str) -> NDArray[Any]:
     Traceback (most recent call last):
     sparseigen.errors.ShapeError: the matrix has rows of different lengths; all must have the same number of entries.
     """
-    _check_mask(values, what)
+    _check_mask(values, subject)
     try:
         return np.asarray(values)
     except ValueError as error:
         if "inhomogeneous" not in str(error):
             raise
-        message = f"{what} has rows of different lengths; all must have the same number of entries."
+        message = f"{subject} has rows of different lengths; all must have the same number of entries."
         raise ShapeError(message) from None
 
 
-def _check_mask(values: Any, what: str) -> None:
+def _check_mask(values: Any, subject: str) -> None:
     """Refuse masked entries: behind a mask are numbers that nobody meant."""
     masked = sys.modules.get("numpy.ma")  # nobody can hold a masked array without it
     if masked is None or not isinstance(values, masked.MaskedArray):
@@ -56,17 +56,17 @@ def _check_mask(values: Any, what: str) -> None:
     count = int(masked.getmaskarray(values).sum(dtype=np.int64)) if values.dtype.names is None else 0
     if count:
         message = (
-            f"{what} has {count} masked {'entry' if count == 1 else 'entries'}; all must be there. Drop those rows, or "
-            "fill the gaps first (values.filled(...))."
+            f"{subject} has {count} masked {'entry' if count == 1 else 'entries'}; all must be there. Drop those rows, "
+            "or fill the gaps first (values.filled(...))."
         )
         raise NonFiniteError(message)
 
 
-def real_numbers(values: Any, what: str) -> NDArray[np.float64]:
+def real_numbers(values: Any, subject: str) -> NDArray[np.float64]:
     """Some real numbers as float64."""
-    array = plain_array(values, what)
+    array = plain_array(values, subject)
     if array.dtype.kind not in "fiub":
-        message = f"{what} has dtype {array.dtype}; it must hold real numbers (float or int)."
+        message = f"{subject} has dtype {array.dtype}; it must hold real numbers (float or int)."
         raise DtypeError(message)
     return array.astype(np.float64)
 
@@ -87,32 +87,32 @@ def component_vectors(vectors: Any, size: int) -> NDArray[np.float64]:
     return rows.T.copy()
 
 
-def check_integers(array: NDArray[Any], what: str) -> None:
+def check_integers(array: NDArray[Any], subject: str) -> None:
     """Refuse integers that have no exact float64 value."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or array.size == 0:
         return
     largest = max(abs(int(array.max())), abs(int(array.min())))
     if largest > LARGEST_EXACT_INTEGER:
-        raise IntegerOverflowError(say_beyond_exact(what, largest))
+        raise IntegerOverflowError(say_beyond_exact(subject, largest))
 
 
-def say_beyond_exact(what: str, number: object) -> str:
+def say_beyond_exact(subject: str, number: object) -> str:
     """The sentence for an integer beyond 2**53."""
     return (
-        f"{what} holds the integer {number}, beyond 2**53: it has no exact float64 value. "
+        f"{subject} holds the integer {number}, beyond 2**53: it has no exact float64 value. "
         "Divide by a common factor, or convert to float yourself."
     )
 
 
-def float_dtype(dtype: np.dtype[Any], what: str) -> np.dtype[Any]:
+def float_dtype(dtype: np.dtype[Any], subject: str) -> np.dtype[Any]:
     """The precision such numbers are kept in: float32 for float32 and half precision, else float64."""
     if dtype.kind not in "fiub":
-        message = f"{what} holds {dtype}; it must hold real numbers. Convert it first."
+        message = f"{subject} holds {dtype}; it must hold real numbers. Convert it first."
         raise DtypeError(message)
     return np.dtype(np.float32) if dtype.kind == "f" and dtype.itemsize <= 4 else np.dtype(np.float64)
 
 
-def rounded_to(array: NDArray[Any], wanted: np.dtype[Any], what: str) -> NDArray[Any]:
+def convert_numbers(array: NDArray[Any], wanted: np.dtype[Any], subject: str) -> NDArray[Any]:
     """The numbers in another type; refused where extended precision would be lost without a word."""
     if array.dtype == wanted:
         return array
@@ -123,36 +123,36 @@ def rounded_to(array: NDArray[Any], wanted: np.dtype[Any], what: str) -> NDArray
         lost = (converted.astype(array.dtype) != array) & ~np.isnan(array) if wide else np.zeros(0, dtype=bool)
     if bool(lost.any()):
         message = (
-            f"{what} holds {array[lost][0]!s} in {array.dtype}, which has no exact float64 value, and certificates "
+            f"{subject} holds {array[lost][0]!s} in {array.dtype}, which has no exact float64 value, and certificates "
             "are about the exact numbers. Pass values.astype(numpy.float64) if rounded ones are what you mean."
         )
         raise RangeError(message)
     return converted
 
 
-def check_meaning(values: Any, what: str) -> None:
+def check_meaning(values: Any, subject: str) -> None:
     """Refuse what scikit-learn's own check of arrays would turn into other numbers without a word."""
-    _check_mask(values, what)
+    _check_mask(values, subject)
     if _package_of(values) in ("pandas", "polars") and hasattr(values, "columns"):
         for name in values.columns:
             kind = getattr(getattr(values[name], "dtype", None), "kind", "O")
             if kind in "mMV":
-                message = f"column {name!r} of {what} holds dates or times; drop or encode it first."
+                message = f"column {name!r} of {subject} holds dates or times; drop or encode it first."
                 raise DtypeError(message)
             if kind in "iu" and isinstance(values[name].dtype, np.dtype):
-                check_integers(values[name].to_numpy(), f"column {name!r} of {what}")
+                check_integers(values[name].to_numpy(), f"column {name!r} of {subject}")
         return
     dtype = getattr(values, "dtype", None)
     if not isinstance(dtype, np.dtype):
         return
     if dtype.kind in "mMVUS":
-        message = f"{what} has dtype {dtype}; it must hold real numbers. Convert it first, for example with float()."
+        message = f"{subject} has dtype {dtype}; it must hold real numbers. Convert it first, for example with float()."
         raise DtypeError(message)
     numbers = values if isinstance(values, np.ndarray) else getattr(values, "data", None)
     if isinstance(numbers, np.ndarray) and numbers.dtype.kind in "iu":
-        check_integers(numbers, what)
+        check_integers(numbers, subject)
     elif isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f" and numbers.dtype.itemsize > 8:
-        rounded_to(numbers, np.dtype(np.float64), what)
+        convert_numbers(numbers, np.dtype(np.float64), subject)
 
 
 def _package_of(value: Any) -> str:
@@ -225,12 +225,12 @@ def split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
     return _pandas_values(value), names
 
 
-def check_names(what: str, names: Sequence[str] | None) -> None:
+def check_names(subject: str, names: Sequence[str] | None) -> None:
     """Refuse variables of the same name."""
     if names is None or len(set(names)) == len(names):
         return
     repeated = [name for name, count in Counter(names).items() if count > 1]
-    message = f"{what} has {len(repeated)} repeated column names, the first is {repeated[0]!r}; rename the columns."
+    message = f"{subject} has {len(repeated)} repeated column names, the first is {repeated[0]!r}; rename the columns."
     raise DuplicateNamesError(message)
 
 

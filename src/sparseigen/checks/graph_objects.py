@@ -52,13 +52,13 @@ def check_graph(graph: Any, weight: str | None = WEIGHT) -> Graph:
     return _from_array(plain_array(graph, "the graph"), weight)
 
 
-def choose_weights(graph: Graph, weight: str | None, what: str) -> Graph:
+def choose_weights(graph: Graph, weight: str | None, subject: str) -> Graph:
     """A graph whose weights have no name, with these or with none; another name is refused."""
     if weight in (None, WEIGHT):
         return graph.unweighted() if weight is None else graph
     message = (
-        f"weight={weight!r} names an edge attribute or column; {what} has one weight per edge, without a name. Leave "
-        "weight= out to use it, or pass weight=None to count every edge once."
+        f"weight={weight!r} names an edge attribute or column; {subject} has one weight per edge, without a name. "
+        "Leave weight= out to use it, or pass weight=None to count every edge once."
     )
     raise OptionError(message, parameter="weight")
 

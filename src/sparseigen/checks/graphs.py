@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import as_file_path
-from sparseigen.checks.coercion import LARGEST_EXACT_INTEGER, plain_array, rounded_to
+from sparseigen.checks.coercion import LARGEST_EXACT_INTEGER, convert_numbers, plain_array
 from sparseigen.checks.sparse import check_sparse
 from sparseigen.errors import (
     DtypeError,
@@ -104,7 +104,7 @@ def graph_from_matrix(matrix: Any, *, labels: Sequence[Any] | None = None, direc
     if not matrix.dtype.isnative:  # scipy holds the other byte order, and then can do nothing with it
         matrix = matrix.astype(matrix.dtype.newbyteorder("="))
     if matrix.dtype.itemsize > 8:
-        rounded_to(matrix.tocoo().data, np.dtype(np.float64), "the adjacency matrix")
+        convert_numbers(matrix.tocoo().data, np.dtype(np.float64), "the adjacency matrix")
         matrix = matrix.astype(np.float64)
     if matrix.format == "coo":
         check_coo(matrix, labels)
@@ -184,7 +184,9 @@ def plain_weights(weights: Any) -> NDArray[Any]:
         message = f"edge weights have dtype {values.dtype}; they must be real numbers (float, int or bool)."
         raise DtypeError(message)
     if values.dtype.kind == "f":
-        return rounded_to(values, np.dtype(np.float32 if values.dtype.itemsize <= 4 else np.float64), "the weights")
+        return convert_numbers(
+            values, np.dtype(np.float32 if values.dtype.itemsize <= 4 else np.float64), "the weights"
+        )
     return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 

@@ -21,10 +21,10 @@ def available_bytes() -> int:
     The smallest of what the system has free, what the control groups of a container or a batch job leave, and what
     ``ulimit -v`` leaves.
     """
-    return min(_free_in_system(), _left_in_control_groups(), _left_in_address_space())
+    return min(_find_free_in_system(), _find_left_in_control_groups(), _find_left_in_address_space())
 
 
-def _free_in_system() -> int:
+def _find_free_in_system() -> int:
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -41,7 +41,7 @@ def _free_in_system() -> int:
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 
 
-def _left_in_control_groups() -> int:
+def _find_left_in_control_groups() -> int:
     """The least that a group this process is in, or one above it, leaves; both versions of Linux's control groups."""
     try:
         lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
@@ -60,13 +60,13 @@ def _left_in_control_groups() -> int:
         group = root / path.lstrip("/")
         # Inside a container the path may be that of the host, which is not there: the root is then the own group.
         for place in [group, *group.parents] if group.is_dir() else [root]:
-            left = min(left, _left_in_group(place, *names))
+            left = min(left, _find_left_in_group(place, *names))
             if place == root:
                 break
     return left
 
 
-def _left_in_group(group: Path, limit: str, used: str, cache: str) -> int:
+def _find_left_in_group(group: Path, limit: str, used: str, cache: str) -> int:
     """What one group leaves. File pages that have not been used lately give way when memory is asked for."""
     try:
         most = (group / limit).read_text(encoding="ascii").strip()
@@ -80,7 +80,7 @@ def _left_in_group(group: Path, limit: str, used: str, cache: str) -> int:
     return max(0, int(most) - held)
 
 
-def _left_in_address_space() -> int:
+def _find_left_in_address_space() -> int:
     """What ``ulimit -v`` leaves."""
     try:
         import resource
@@ -94,26 +94,26 @@ def _left_in_address_space() -> int:
         return UNLIMITED
 
 
-def check_fits(needed: int, what: str, remedy: str = "use fewer rows or columns") -> None:
+def check_fits(needed: int, subject: str, remedy: str = "use fewer rows or columns") -> None:
     """Refuse a request for more memory than there is, with both sizes and the remedy in the message."""
     available = available_bytes()
     if needed > available:
         message = (
-            f"{what} needs {size_text(needed)} of memory, and {size_text(available)} are available; "
+            f"{subject} needs {size_text(needed)} of memory, and {size_text(available)} are available; "
             f"{remedy}, or a machine with more memory."
         )
         raise NotEnoughMemoryError(message)
 
 
-def check_room(needed: int, what: str, remedy: str) -> None:
+def check_room(needed: int, subject: str, remedy: str) -> None:
     """`check_fits` for what is asked for in every solve: small requests are not looked at."""
     if needed > ALWAYS_FITS:
-        check_fits(needed, what, remedy)
+        check_fits(needed, subject, remedy)
 
 
-def check_columns_fit(columns: int, what: str) -> None:
+def check_columns_fit(columns: int, subject: str) -> None:
     """Refuse so many variables that the vectors of a solve would not fit, however sparse the data."""
-    check_fits(8 * WORK_VECTORS * columns, f"{what} declares {columns} columns: a solve")
+    check_fits(8 * WORK_VECTORS * columns, f"{subject} declares {columns} columns: a solve")
 
 
 def size_text(size: int) -> str:

@@ -23,33 +23,33 @@ NEEDED = {
 """Format -> arrays that scipy.sparse.save_npz writes for it."""
 
 
-def check_sparse(matrix: Any, what: str) -> Any:
+def check_sparse(matrix: Any, subject: str) -> Any:
     """The same scipy matrix in compressed rows or columns, without copies where it is compressed already.
 
     Its arrays may have been changed since scipy checked them, and what it remembers of itself (sorted, no duplicates)
-    may no longer hold: everything is looked at again, in a new matrix. ``what`` names it in errors.
+    may no longer hold: everything is looked at again, in a new matrix. ``subject`` names it in errors.
     """
     if len(matrix.shape) != 2:
-        message = f"{what} has {len(matrix.shape)} dimensions; it must be a table or matrix (2 dimensions)."
+        message = f"{subject} has {len(matrix.shape)} dimensions; it must be a table or matrix (2 dimensions)."
         raise ShapeError(message)
     if matrix.format in SIDES:
-        return build_compressed(matrix.format, (matrix.data, matrix.indices, matrix.indptr), matrix.shape, what)
-    _check_parts(matrix, what)
+        return build_compressed(matrix.format, (matrix.data, matrix.indices, matrix.indptr), matrix.shape, subject)
+    _check_parts(matrix, subject)
     try:
         entries = matrix.tocoo()
         rows, columns = np.asarray(entries.row), np.asarray(entries.col)
     except (ValueError, IndexError, AttributeError) as error:
-        message = f"{what} is not a consistent {matrix.format} matrix: {error}. Build it again from its entries."
+        message = f"{subject} is not a consistent {matrix.format} matrix: {error}. Build it again from its entries."
         raise InputError(message) from error
     for indices, side in ((rows, matrix.shape[0]), (columns, matrix.shape[1])):
-        _check_indices(indices, side, what)
+        _check_indices(indices, side, subject)
     if not len(rows) == len(columns) == len(entries.data):
-        message = f"{what} has {len(entries.data)} values, {len(rows)} row and {len(columns)} column numbers."
+        message = f"{subject} has {len(entries.data)} values, {len(rows)} row and {len(columns)} column numbers."
         raise InputError(message)
-    return _wide_enough(entries, what).tocsr()
+    return _wide_enough(entries, subject).tocsr()
 
 
-def _check_parts(matrix: Any, what: str) -> None:
+def _check_parts(matrix: Any, subject: str) -> None:
     """The parts of those formats that scipy converts without a look at their lengths."""
     fits = True
     if matrix.format == "dia":
@@ -57,23 +57,23 @@ def _check_parts(matrix: Any, what: str) -> None:
     elif matrix.format == "lil":
         fits = [len(row) for row in matrix.rows] == [len(row) for row in matrix.data]
     if not fits:
-        message = f"{what} is not a consistent {matrix.format} matrix: its values and their places differ in number."
+        message = f"{subject} is not a consistent {matrix.format} matrix: its values and their places differ in number."
         raise InputError(message + " Build it again from its entries.")
 
 
-def _wide_enough(entries: Any, what: str) -> Any:
+def _wide_enough(entries: Any, subject: str) -> Any:
     """Entries whose duplicates can be summed: small integers wrap around without a word."""
     if entries.dtype.kind not in "iu" or entries.data.size == 0:
         return entries
     total = float(np.abs(entries.data, dtype=np.float64).sum())
     if total >= 2.0**62:
-        message = f"{what} holds integers that sum to more than 2^62; divide them by a common factor first."
+        message = f"{subject} holds integers that sum to more than 2^62; divide them by a common factor first."
         raise IntegerOverflowError(message)
     return entries if total < float(np.iinfo(entries.dtype).max) else entries.astype(np.int64)
 
 
-def build_compressed(form: str, parts: tuple[Any, Any, Any], shape: Any, what: str) -> Any:
-    """A csr or csc matrix from (data, indices, indptr); ``what`` names it in errors.
+def build_compressed(form: str, parts: tuple[Any, Any, Any], shape: Any, subject: str) -> Any:
+    """A csr or csc matrix from (data, indices, indptr); ``subject`` names it in errors.
 
     Examples
     --------
@@ -87,56 +87,56 @@ def build_compressed(form: str, parts: tuple[Any, Any, Any], shape: Any, what: s
     import scipy.sparse as sp
 
     data, indices, pointers = (np.asarray(part) for part in parts)
-    shape = check_sides(shape, what)
+    shape = check_sides(shape, subject)
     if data.ndim != 1 or indices.ndim != 1 or pointers.ndim != 1:
-        message = f"{what} is damaged: data, indices and indptr must each have one dimension."
+        message = f"{subject} is damaged: data, indices and indptr must each have one dimension."
         raise InputError(message)
-    _check_real(data, what)
+    _check_real(data, subject)
     if indices.dtype.kind not in "iu" or pointers.dtype.kind not in "iu":
-        message = f"{what} is damaged: indices and indptr must be whole numbers, they are {indices.dtype}."
+        message = f"{subject} is damaged: indices and indptr must be whole numbers, they are {indices.dtype}."
         raise InputError(message)
     major, minor = (shape[side] for side in SIDES[form])
-    _check_pointers(pointers, major, min(len(data), len(indices)), what)
+    _check_pointers(pointers, major, min(len(data), len(indices)), subject)
     stored = int(pointers[-1])
     data, indices = data[:stored], indices[:stored]
-    _check_indices(indices, minor, what)
+    _check_indices(indices, minor, subject)
     wide = max(stored, minor) > np.iinfo(np.int32).max
     index = np.int64 if wide or indices.dtype == pointers.dtype == np.int64 else np.int32
     parts = (data, indices.astype(index, copy=False), pointers.astype(index, copy=False))
     return (sp.csr_array if form == "csr" else sp.csc_array)(parts, shape=shape)
 
 
-def check_sides(shape: Any, what: str) -> tuple[int, int]:
+def check_sides(shape: Any, subject: str) -> tuple[int, int]:
     """Two sides that are whole numbers of at least 0."""
     sides = np.asarray(shape)
     if sides.shape != (2,) or sides.dtype.kind not in "iu" or int(sides.min()) < 0:
-        message = f"{what} has the shape {np.array2string(sides, threshold=6)[:80]}; it must be two numbers >= 0."
+        message = f"{subject} has the shape {np.array2string(sides, threshold=6)[:80]}; it must be two numbers >= 0."
         raise ShapeError(message)
     return int(sides[0]), int(sides[1])
 
 
-def _check_real(data: NDArray[Any], what: str) -> None:
+def _check_real(data: NDArray[Any], subject: str) -> None:
     if data.dtype.kind not in "fiub":
-        message = f"{what} has values of dtype {data.dtype}; they must be real numbers."
+        message = f"{subject} has values of dtype {data.dtype}; they must be real numbers."
         raise DtypeError(message)
 
 
-def _check_pointers(pointers: NDArray[Any], major: int, stored: int, what: str) -> None:
+def _check_pointers(pointers: NDArray[Any], major: int, stored: int, subject: str) -> None:
     fits = len(pointers) == major + 1 and int(pointers[0]) == 0 and int(pointers[-1]) <= stored
     if not fits or bool((pointers[1:] < pointers[:-1]).any()):
         message = (
-            f"{what} is damaged: its pointers (indptr) must be {major + 1} numbers that go up from 0 to at most the "
+            f"{subject} is damaged: its pointers (indptr) must be {major + 1} numbers that go up from 0 to at most the "
             f"{stored} entries there are."
         )
         raise InputError(message)
 
 
-def _check_indices(indices: NDArray[Any], side: int, what: str) -> None:
+def _check_indices(indices: NDArray[Any], side: int, subject: str) -> None:
     if indices.size == 0:
         return
     for index in (int(indices.min()), int(indices.max())):
         if not 0 <= index < side:
-            message = f"{what} is damaged: it holds the index {index}, outside 0..{side - 1}."
+            message = f"{subject} is damaged: it holds the index {index}, outside 0..{side - 1}."
             raise InputError(message)
 
 

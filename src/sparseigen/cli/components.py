@@ -119,7 +119,7 @@ def pca(
         options["start"] = read_start(start)
         working.step("solving")
         try:
-            results = _components(loaded, wanted, working, options)
+            results = _find_components(loaded, wanted, working, options)
         except SolveInterrupted as stop:
             results = [*stop.completed, *([] if stop.result is None else [stop.result])]
             if not results:
@@ -128,7 +128,7 @@ def pca(
         working.step("writing")
         page = None
         if output.report is not None:
-            page = _page(loaded, results, working, quick=early is not None, stability=stability)
+            page = _build_page(loaded, results, working, quick=early is not None, stability=stability)
     _show_components(loaded, results, output, wanted=cardinality)
     if page is not None:
         save_report(output, page)
@@ -159,13 +159,13 @@ def read_start(text: str) -> Any:
     return values.ravel() if 1 in values.shape or values.ndim == 1 else values
 
 
-def _components(loaded: Loaded, wanted: list[int], working: Working, options: dict[str, Any]) -> list[Any]:
+def _find_components(loaded: Loaded, wanted: list[int], working: Working, options: dict[str, Any]) -> list[Any]:
     from sparseigen.components.sequential import sparse_components
 
     return sparse_components(loaded.operator, wanted, on_iteration=working, **options)
 
 
-def _shares(loaded: Loaded, results: list[Any]) -> Any:
+def _find_shares(loaded: Loaded, results: list[Any]) -> Any:
     from sparseigen.components.variance import explained_variance
 
     vectors = [result.vector for result in results]
@@ -175,7 +175,7 @@ def _shares(loaded: Loaded, results: list[Any]) -> Any:
 def _show_components(loaded: Loaded, results: list[Any], output: Output, *, wanted: str) -> None:
     from sparseigen.report.words import components_table
 
-    shares = _shares(loaded, results).tolist()
+    shares = _find_shares(loaded, results).tolist()
     answer = [result.to_dict() for result in results]
     loadings = loading_rows(results)
     table = "" if output.json or output.csv else f"{loaded.title()}\n\n{components_table(results, shares)}"
@@ -185,7 +185,7 @@ def _show_components(loaded: Loaded, results: list[Any], output: Output, *, want
         save(output, "pca", facts, answer, component_files(loaded, results))
 
 
-def _page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, stability: int) -> Any:
+def _build_page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, stability: int) -> Any:
     """The report: with a path around the k asked for, unless the solve was interrupted."""
     from sparseigen.report import component_report
 
@@ -195,7 +195,9 @@ def _page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, 
         from sparseigen.solve.path import cardinality_path
 
         working.step("path for the report")
-        path = cardinality_path(loaded.operator, _spread(largest, loaded.operator.size), on_iteration=working)
+        path = cardinality_path(
+            loaded.operator, _spread_cardinalities(largest, loaded.operator.size), on_iteration=working
+        )
     steady = None
     if stability and not quick and not loaded.is_covariance:
         from sparseigen.components.stability import selection_stability
@@ -222,7 +224,7 @@ def _page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, 
     )
 
 
-def _spread(largest: int, size: int) -> list[int]:
+def _spread_cardinalities(largest: int, size: int) -> list[int]:
     """Cardinalities from 1 to twice the largest asked for, at most REPORT_POINTS of them, those asked for included."""
     last = min(size, max(2 * largest, 10))
     step = max(1, -(-last // REPORT_POINTS))
@@ -329,10 +331,10 @@ def demo(report: Path | None) -> None:
         print(f"  {name:<9}{explained_variance(operator, vectors, definition=name).sum() / total:.4f}")
     print("\nEach certificate speaks of the matrix left by the components before it.", flush=True)
     if report is not None:
-        save_report(output, _demo_page(data, operator, results))
+        save_report(output, _build_demo_page(data, operator, results))
 
 
-def _demo_page(data: Any, operator: Any, results: list[Any]) -> Any:
+def _build_demo_page(data: Any, operator: Any, results: list[Any]) -> Any:
     from sparseigen.report import component_report
     from sparseigen.solve.path import cardinality_path
 

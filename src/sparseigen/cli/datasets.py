@@ -53,9 +53,9 @@ def show(name: str | None, json: bool) -> None:
 
     def facts(key: str, entry: Entry) -> dict[str, object]:
         files = [] if folder is None else [str(path) for path in paths_of(entry, folder)]
-        there = is_there(entry, folder)
-        command = entry.command.format(*map(shlex.quote, files)) if there else None
-        found = {"description": entry.description, "there": there, "files": files, "try": command}
+        present = is_there(entry, folder)
+        command = entry.command.format(*map(shlex.quote, files)) if present else None
+        found = {"description": entry.description, "there": present, "files": files, "try": command}
         return {**found, "fetch": f"sparseigen datasets fetch {key}" if key in SOURCES else None}
 
     if name is not None and name not in CATALOGUE:

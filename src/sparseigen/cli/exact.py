@@ -61,27 +61,27 @@ def certify(
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)
         working.step("proving")
-        chosen = None if support is None else _positions(loaded, support)
+        chosen = None if support is None else _find_positions(loaded, support)
         wanted = read_cardinality(cardinality) if cardinality is not None else len(chosen or ())
-        found = _bracket(loaded, wanted, chosen, effort)
+        found = _find_bracket(loaded, wanted, chosen, effort)
     answer = found.to_dict() | {"cardinality": wanted, "effort": effort}
     if chosen is not None:
-        answer["support"] = [_name(loaded, i) for i in chosen]
-    rows = (list(answer), [[_cell(value) for value in answer.values()]])
-    emit(output, table=f"{loaded.title()}\n\n{_sentence(loaded, found, wanted, chosen)}", answer=answer, rows=rows)
+        answer["support"] = [_name_variable(loaded, i) for i in chosen]
+    rows = (list(answer), [[_format_cell(value) for value in answer.values()]])
+    emit(output, table=f"{loaded.title()}\n\n{_word_bracket(loaded, found, wanted, chosen)}", answer=answer, rows=rows)
     save(output, "certify", loaded.facts(), answer, {"certificate.csv": as_csv(*rows)})
 
 
-def _cell(value: Any) -> Any:
+def _format_cell(value: Any) -> Any:
     return ";".join(value) if isinstance(value, list) else value
 
 
-def _name(loaded: Loaded, index: int) -> str:
+def _name_variable(loaded: Loaded, index: int) -> str:
     names = loaded.table.names
     return f"x{index}" if names is None else str(names[index])
 
 
-def _positions(loaded: Loaded, support: str) -> list[int]:
+def _find_positions(loaded: Loaded, support: str) -> list[int]:
     from sparseigen.checks.arguments import check_candidates
 
     wanted: list[Any] = [name.strip() for name in support.split(",") if name.strip()]
@@ -96,7 +96,7 @@ def _positions(loaded: Loaded, support: str) -> list[int]:
     return [] if found is None else [int(i) for i in found]
 
 
-def _bracket(loaded: Loaded, cardinality: int, chosen: list[int] | None, effort: str) -> Any:
+def _find_bracket(loaded: Loaded, cardinality: int, chosen: list[int] | None, effort: str) -> Any:
     from sparseigen.solve import upper_bound
 
     if chosen is None:
@@ -116,11 +116,11 @@ def _bracket(loaded: Loaded, cardinality: int, chosen: list[int] | None, effort:
     return certify_vector(loaded.operator, cardinality, SparseVector(indices, vectors[:, -1]), effort=effort)
 
 
-def _sentence(loaded: Loaded, found: Any, cardinality: int, chosen: list[int] | None) -> str:
+def _word_bracket(loaded: Loaded, found: Any, cardinality: int, chosen: list[int] | None) -> str:
     total = float(loaded.operator.diagonal().sum())
     low, high = found.lower_bound / total, found.upper_bound / total
-    who = f"The best {cardinality} found explain" if chosen is None else f"Your {len(chosen)} variables explain"
-    first = f"{who} {low:.4%} of the variance (value {found.lower_bound:.8g})."
+    subject = f"The best {cardinality} found explain" if chosen is None else f"Your {len(chosen)} variables explain"
+    first = f"{subject} {low:.4%} of the variance (value {found.lower_bound:.8g})."
     if found.optimal:
         return f"{first}\nNo {cardinality} variables can explain more: proven ({found.method})."
     return (
@@ -157,7 +157,7 @@ def exact(data: str, cardinality: str, time_limit: float, gap: float, reading: R
             result: Any = solve_exact(loaded.operator, wanted, time_limit=time_limit, gap=gap, on_iteration=working)
         except SolveInterrupted as stop:
             result, early = stop.result, "stopped early: the bracket so far is shown"
-        page = _page(loaded, result) if output.report is not None else None
+        page = _build_page(loaded, result) if output.report is not None else None
     _show_exact(loaded, result, output)
     if page is not None:
         save_report(output, page)
@@ -167,7 +167,7 @@ def exact(data: str, cardinality: str, time_limit: float, gap: float, reading: R
     end(output, early or limit_note([result]))
 
 
-def _page(loaded: Loaded, result: Any) -> Any:
+def _build_page(loaded: Loaded, result: Any) -> Any:
     from sparseigen.report import component_report
 
     return component_report(

@@ -95,7 +95,7 @@ def dks(
         page = None
         if output.report is not None:
             working.step("writing")
-            page = _page(
+            page = _build_page(
                 loaded, results if count > 1 else results[0], f"{loaded.source}: the densest {wanted} vertices"
             )
     _show_sets(loaded, results, output)
@@ -118,7 +118,7 @@ def _find_sets(loaded: LoadedGraph, k: int, count: int, include: str | None, opt
     return [densest_k_subgraph(loaded.graph, k, must_include=required, **options)]
 
 
-def _page(loaded: LoadedGraph, answer: Any, title: str) -> Any:
+def _build_page(loaded: LoadedGraph, answer: Any, title: str) -> Any:
     from sparseigen.report import graph_report
 
     positions = None if loaded.places is None else loaded.places.positions_of(loaded.graph)
@@ -152,14 +152,14 @@ def _rename_vertices(loaded: LoadedGraph, answer: Any) -> tuple[Any, Any]:
 
 def _show_sets(loaded: LoadedGraph, results: Sequence[Any], output: Output) -> None:
     answer: Any = [result.to_dict() for result in results]
-    rows = _member_rows(loaded, results)
-    table = "" if output.json or output.csv else f"{loaded.title()}\n\n{_sets_text(loaded, results)}"
+    rows = _list_member_rows(loaded, results)
+    table = "" if output.json or output.csv else f"{loaded.title()}\n\n{_format_sets(loaded, results)}"
     answer = answer[0] if len(results) == 1 else answer
     emit(output, table=table, answer=answer, rows=rows)
     save(output, "dks", loaded.facts(), answer, {"members.csv": as_csv(*rows)})
 
 
-def _sets_text(loaded: LoadedGraph, results: Sequence[Any]) -> str:
+def _format_sets(loaded: LoadedGraph, results: Sequence[Any]) -> str:
     from sparseigen.report.words import curve_table
 
     lines = [curve_table(results)]
@@ -171,7 +171,7 @@ def _sets_text(loaded: LoadedGraph, results: Sequence[Any]) -> str:
     return "\n".join(lines)
 
 
-def _member_rows(loaded: LoadedGraph, results: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
+def _list_member_rows(loaded: LoadedGraph, results: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of members.csv: one row per vertex, with its weight into the set."""
     import numpy as np
 
@@ -215,7 +215,7 @@ def curve(graph: str, k: str, search: Search, reading: GraphReading, output: Out
         page = None
         if output.report is not None:
             working.step("writing")
-            page = _page(loaded, found, f"{loaded.source}: density against k")
+            page = _build_page(loaded, found, f"{loaded.source}: density against k")
     _show_curve(loaded, found, output)
     if page is not None:
         save_report(output, page)
@@ -231,7 +231,7 @@ def _show_curve(loaded: LoadedGraph, found: Any, output: Output) -> None:
         proof = result.certificate
         bracket = [None] * 3 if proof is None else [proof.upper_bound, proof.relative_gap, proof.optimal]
         rows.append([result.k, result.density, *bracket, result.edge_density, result.weight])
-    members = _member_rows(loaded, found.results) if output.out is not None else ([], [])
+    members = _list_member_rows(loaded, found.results) if output.out is not None else ([], [])
     emit(output, table=f"{loaded.title()}\n\n{curve_table(found.results)}", answer=found.to_dict(), rows=(header, rows))
     files = {"curve.csv": as_csv(header, rows), "members.csv": as_csv(*members)}
     save(output, "curve", loaded.facts(), found.to_dict(), files)

@@ -46,9 +46,9 @@ class Loaded:
     def title(self) -> str:
         """One line about the data."""
         rows, columns = self.table.values.shape
-        what = f"{columns} variables (covariance)" if self.is_covariance else f"{rows} samples x {columns} variables"
+        subject = f"{columns} variables (covariance)" if self.is_covariance else f"{rows} samples x {columns} variables"
         notes = "".join(f"; {text}" for text in self.table.notes)
-        return f"{self.source}: {what}{notes}"
+        return f"{self.source}: {subject}{notes}"
 
     def scores(self, vectors: list[Any]) -> Any:
         """The centred (and scaled) data times the loadings; None for a covariance matrix."""
@@ -81,11 +81,11 @@ def load(data: str, reading: Reading) -> Loaded:
             missing=reading.missing,
         )
     if reading.transpose:
-        table = table.transposed()
+        table = table.transpose()
     if not reading.covariance and table.names is not None and table.names == table.row_labels:
         table = replace(table, notes=(*table.notes, "rows and columns have the same names: a --covariance matrix?"))
     if reading.names is not None:
-        table = table.named(read_names(reading.names, table.values.shape[1]))
+        table = table.with_names(read_names(reading.names, table.values.shape[1]))
     try:
         operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
     except NonFiniteError as error:

@@ -172,7 +172,7 @@ output_options = option_group(
 )
 
 
-def read_cardinalities(text: str, what: str = "cardinality") -> list[int]:
+def read_cardinalities(text: str, subject: str = "cardinality") -> list[int]:
     """Whole numbers from '5', '7,2,1' or '10:300:10' (both ends included).
 
     Examples
@@ -182,31 +182,31 @@ def read_cardinalities(text: str, what: str = "cardinality") -> list[int]:
     """
     found: list[int] = []
     for part in text.split(","):
-        numbers = [_read_whole(number, text, what) for number in part.split(":")]
+        numbers = [_read_whole(number, text, subject) for number in part.split(":")]
         if len(numbers) > 3 or (len(numbers) == 3 and numbers[2] < 1):
-            message = f"{what}={text!r} must be a number, first:last or first:last:step with a step of at least 1."
-            raise CardinalityError(message, parameter=what)
+            message = f"{subject}={text!r} must be a number, first:last or first:last:step with a step of at least 1."
+            raise CardinalityError(message, parameter=subject)
         first, last = numbers[0], numbers[1] if len(numbers) > 1 else numbers[0]
         step = numbers[2] if len(numbers) == 3 else 1
         if len(numbers) > 1 and not 0 <= (last - first) // step < MOST_CARDINALITIES:
-            message = f"{what}={text!r} must go up, and over at most {MOST_CARDINALITIES} numbers."
-            raise CardinalityError(message, parameter=what)
+            message = f"{subject}={text!r} must go up, and over at most {MOST_CARDINALITIES} numbers."
+            raise CardinalityError(message, parameter=subject)
         found += range(first, last + 1, step)
     return found
 
 
-def _read_whole(number: str, text: str, what: str) -> int:
+def _read_whole(number: str, text: str, subject: str) -> int:
     try:
         return int(number)
     except ValueError:
-        message = f"{what}={text!r} must be a whole number, several (7,2,1) or a range (10:300:10)."
-        raise CardinalityError(message, parameter=what) from None
+        message = f"{subject}={text!r} must be a whole number, several (7,2,1) or a range (10:300:10)."
+        raise CardinalityError(message, parameter=subject) from None
 
 
-def read_cardinality(text: str, what: str = "cardinality") -> int:
+def read_cardinality(text: str, subject: str = "cardinality") -> int:
     """A single k."""
-    found = read_cardinalities(text, what)
+    found = read_cardinalities(text, subject)
     if len(found) != 1:
-        message = f"{what}={text!r} must be one whole number here."
-        raise CardinalityError(message, parameter=what)
+        message = f"{subject}={text!r} must be one whole number here."
+        raise CardinalityError(message, parameter=subject)
     return found[0]

@@ -100,16 +100,16 @@ def as_json(value: Any) -> str:
     >>> as_json({"bound": float("inf")})
     '{\n  "bound": null\n}'
     """
-    return json.dumps(_plain(value), indent=2, allow_nan=False)
+    return json.dumps(_make_plain(value), indent=2, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        return {str(key): _make_plain(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
+        return [_make_plain(entry) for entry in value]
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return _make_plain(value.tolist())
     if isinstance(value, float):
         return value if value - value == 0.0 else None
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
@@ -131,12 +131,12 @@ def as_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([_guarded(cell) for cell in header])
-    writer.writerows([_guarded(cell) for cell in row] for row in rows)
+    writer.writerow([_guard_cell(cell) for cell in header])
+    writer.writerows([_guard_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
-def _guarded(cell: Any) -> Any:
+def _guard_cell(cell: Any) -> Any:
     if hasattr(cell, "item"):
         cell = cell.item()
     if not isinstance(cell, str):

@@ -62,8 +62,8 @@ def convert(source: Path, target: Path, dtype: str | None, dataset: str | None, 
 
 def find_checkout() -> Path:
     """The root of the source tree that this package runs from, or that the working directory is in."""
-    here = Path(__file__).resolve()
-    for folder in (*here.parents, Path.cwd(), *Path.cwd().parents):
+    module = Path(__file__).resolve()
+    for folder in (*module.parents, Path.cwd(), *Path.cwd().parents):
         project = folder / "pyproject.toml"
         complete = project.is_file() and (folder / "benchmarks" / "__init__.py").is_file()
         if complete and 'name = "sparseigen"' in project.read_text(encoding="utf-8"):
@@ -151,8 +151,8 @@ def _check_kernels() -> str | None:
     from sparseigen.kernels import numpy_reference
 
     values = np.sin(np.arange(1.0, 400.0))
-    ours, reference = (part.largest_magnitudes(values, 37) for part in (kernels, numpy_reference))
-    return None if np.array_equal(ours, reference) else "compiled and NumPy kernels disagree"
+    in_use, reference = (part.largest_magnitudes(values, 37) for part in (kernels, numpy_reference))
+    return None if np.array_equal(in_use, reference) else "compiled and NumPy kernels disagree"
 
 
 def _check_graph() -> str | None:

@@ -123,7 +123,7 @@ def sparse_components(
     operator = as_operator(A)
     check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")
     several = check_many(cardinalities, "cardinalities", "[5, 5]")
-    wanted = [check_cardinality(k, operator.size, what=f"cardinalities[{i}]") for i, k in enumerate(several)]
+    wanted = [check_cardinality(k, operator.size, subject=f"cardinalities[{i}]") for i, k in enumerate(several)]
     if not wanted:
         msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
         raise OptionError(msg, parameter="cardinalities")

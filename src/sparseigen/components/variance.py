@@ -76,7 +76,9 @@ def products(operator: Operator, columns: Matrix) -> Matrix:
     """A V, one product with a sparse vector per column."""
     supports = [np.flatnonzero(column).astype(np.int64) for column in columns.T]
     filled = [j for j, support in enumerate(supports) if support.size]
-    images = operator.together([partial(operator.apply_support, supports[j], columns[supports[j], j]) for j in filled])
+    images = operator.run_together(
+        [partial(operator.apply_support, supports[j], columns[supports[j], j]) for j in filled]
+    )
     out = np.zeros_like(columns)
     for j, image in zip(filled, images, strict=True):
         out[:, j] = image
@@ -109,8 +111,8 @@ def span(columns: Matrix, images: Matrix) -> Vector:
     for j, (vector, image) in enumerate(zip(columns.T, images.T, strict=True)):
         rest, rest_image = vector, image
         for _ in range(2):  # twice is enough: the second pass removes the first one's rounding
-            shares = basis.T @ rest
-            rest, rest_image = rest - basis @ shares, rest_image - basis_images @ shares
+            coefficients = basis.T @ rest
+            rest, rest_image = rest - basis @ coefficients, rest_image - basis_images @ coefficients
         squared = float(rest @ rest)
         if squared <= NEGLIGIBLE * float(vector @ vector):
             continue

@@ -147,15 +147,15 @@ class _Fetching:
 
         target = self.folder / file.name
         known, checked_by = self._find_hash(file)
-        there = target.is_file()
-        wrong = _find_fault(target, file, known) if there else None
+        present = target.is_file()
+        wrong = _find_fault(target, file, known) if present else None
         if wrong is not None and not self.replace:
             message = f"{target} is there but is not the published file: {wrong}. Remove it, or replace it ('replace')."
             raise DownloadError(message, parameter="replace")
         if wrong is not None and known is None:
             target.unlink()  # pooch takes any file without a known checksum for the right one
         self._retrieve(file, self.folder, known)
-        return FetchedFile(target, checked_by, pooch.file_hash(target), not there or wrong is not None)
+        return FetchedFile(target, checked_by, pooch.file_hash(target), not present or wrong is not None)
 
     def fetch_archive(self, file: RemoteFile, unpacked: Path) -> FetchedFile:
         """The folder that an archive becomes."""

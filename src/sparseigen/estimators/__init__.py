@@ -1,4 +1,4 @@
-"""Estimators in scikit-learn's manner. Each loads scikit-learn when it is first used."""
+"""The scikit-learn estimators. Each loads scikit-learn when it is first used."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -7,13 +7,13 @@ if TYPE_CHECKING:
     from sparseigen.estimators.search_cv import CardinalitySearchCV
     from sparseigen.estimators.sparse_pca import SparsePCA
 
-_HOME = {"CardinalitySearchCV": "search_cv", "SparsePCA": "sparse_pca"}
+_MODULES = {"CardinalitySearchCV": "search_cv", "SparsePCA": "sparse_pca"}
 
 __all__ = ["CardinalitySearchCV", "SparsePCA"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULES:
         message = f"module 'sparseigen.estimators' has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(import_module(f"sparseigen.estimators.{_HOME[name]}"), name)
+    return getattr(import_module(f"sparseigen.estimators.{_MODULES[name]}"), name)

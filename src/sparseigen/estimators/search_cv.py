@@ -95,29 +95,29 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if not isinstance(base, SparsePCA):
             message = f"estimator={base!r} must be a SparsePCA (an object of it), got {type(base).__name__}."
             raise OptionError(message)
-        grid = self._grid(X.shape[1])
-        folds = self._folds(X)
+        grid = self._build_grid(X.shape[1])
+        folds = self._split_folds(X)
         chosen: list[int] = []
         for component in range(check_count(base.n_components, "n_components")):
-            shares = np.array([_held_out_shares(base, X[a], X[b], grid, chosen) for a, b in folds])
+            shares = np.array([_find_held_out_shares(base, X[a], X[b], grid, chosen) for a, b in folds])
             if component == 0:
-                self.cv_results_ = _summary(grid, shares)
+                self.cv_results_ = _summarise(grid, shares)
             chosen.append(grid[_choose(shares, self.rule)])
         self.cardinality_ = chosen
         self.best_estimator_ = clone(base).set_params(cardinality=list(chosen)).fit(original)
         return self
 
-    def _grid(self, size: int) -> list[int]:
+    def _build_grid(self, size: int) -> list[int]:
         if self.cardinalities is None:
             return cardinality_grid(size)
         several = check_many(self.cardinalities, "cardinalities", "[2, 5, 10]")
-        grid = sorted({check_cardinality(k, size, what="cardinalities") for k in several})
+        grid = sorted({check_cardinality(k, size, subject="cardinalities") for k in several})
         if not grid:
             msg = "cardinalities is empty; give at least one, for example range(1, 21)."
             raise OptionError(msg, parameter="cardinalities")
         return grid
 
-    def _folds(self, X: Any) -> list[Any]:
+    def _split_folds(self, X: Any) -> list[Any]:
         try:
             return list(check_cv(self.cv).split(X))
         except (TypeError, ValueError) as error:
@@ -147,7 +147,7 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return tags
 
 
-def _held_out_shares(
+def _find_held_out_shares(
     base: SparsePCA, training: Any, held_out: Any, grid: list[int], earlier: list[int]
 ) -> NDArray[np.float64]:
     """For each cardinality the share of the held-out variance that the component's scores have."""
@@ -170,7 +170,7 @@ def _held_out_shares(
     return shares
 
 
-def _summary(grid: list[int], shares: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
+def _summarise(grid: list[int], shares: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     return {
         "cardinality": np.array(grid),
         "mean_test_share": shares.mean(axis=0),

@@ -1,4 +1,4 @@
-"""`SparsePCA`: sparse principal components in scikit-learn manners."""
+"""`SparsePCA`: sparse principal components as a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -214,14 +214,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.cardinality_ = choose_cardinalities(
             operator, self.cardinality, count, deflation=self.deflation, share=self.share
         )
-        self.results_ = sparse_components(operator, self.cardinality_, **self._options())
+        self.results_ = sparse_components(operator, self.cardinality_, **self._list_options())
         vectors = np.array([result.vector for result in self.results_])
         self.components_ = refine_components(operator, vectors) if check_flag(self.refine, "refine") else vectors
         self.n_iter_ = max(1, *(result.n_iterations for result in self.results_), 1)
         self._explain(operator)
         return self
 
-    def _options(self) -> dict[str, Any]:
+    def _list_options(self) -> dict[str, Any]:
         options = {
             "deflation": self.deflation,
             "method": self.method,

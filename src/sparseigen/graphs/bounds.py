@@ -159,14 +159,14 @@ class GraphFacts:
         `load_part` is a suffix of the order of removal, so an edge with an end outside is carried by the end removed
         first, and no edge is forgotten.
         """
-        return self._loads_after(self.sweeps)
+        return self._compute_loads(self.sweeps)
 
     @computed_once
     def early_loads(self) -> Integers:
         """Loads after few sweeps: another good start, not always a worse one."""
-        return self._loads_after(FAST_SWEEPS)
+        return self._compute_loads(FAST_SWEEPS)
 
-    def _loads_after(self, sweeps: int) -> Integers:
+    def _compute_loads(self, sweeps: int) -> Integers:
         inner = self._load_graph
         fair, _ = graph_kernels.fair_loads(inner.rows, inner.loops, sweeps, self.load_bits)
         loads = np.empty(self.graph.size, dtype=np.int64)

@@ -58,12 +58,12 @@ class ClusterGraph:
         )
 
     @computed_once
-    def _arcs(self) -> tuple[list[Any], int]:
+    def _build_arcs(self) -> tuple[list[Any], int]:
         """The arc shards, kept on the workers, and one more than the largest of our vertex numbers."""
         cluster, count = self.cluster, self.n_shards
         load = load_partition if self.weighted else _load_unweighted
         edges = [
-            cluster.task("load", load, number, partition.without_lazy(), self.columns, partition.lazy)
+            cluster.task("load", load, number, partition.drop_lazy(), self.columns, partition.lazy)
             for number, partition in enumerate(self.partitions)
         ]
         split = cluster.persist([cluster.task("split", on_shard.split_edges, part, count) for part in edges])
@@ -105,13 +105,13 @@ class ClusterGraph:
     @property
     def space(self) -> int:
         """One more than the largest vertex number."""
-        return self._arcs[1]
+        return self._build_arcs[1]
 
     @computed_once
     def facts(self) -> list[on_shard.ArcFacts]:
         """The facts of every shard."""
         cluster = self.cluster
-        return cluster.gather([cluster.task("facts", on_shard.find_arc_facts, shard) for shard in self._arcs[0]])
+        return cluster.gather([cluster.task("facts", on_shard.find_arc_facts, shard) for shard in self._build_arcs[0]])
 
     @property
     def n_vertices(self) -> int:
@@ -135,7 +135,7 @@ class ClusterGraph:
         cluster = self.cluster
         shards = [
             cluster.task("rows", on_shard.build_row_shard, shard, combine, unit, self_loops == "keep")
-            for shard in self._arcs[0]
+            for shard in self._build_arcs[0]
         ]
         if combine == "sum":  # W + W' stands for twice (W + W')/2
             unit = replace(unit, unit=unit.unit / 2.0)
@@ -144,7 +144,9 @@ class ClusterGraph:
     def find_numbers(self, labels: Integers, name: str) -> Integers:
         """Our numbers of the caller's vertices, ascending."""
         cluster = self.cluster
-        found = cluster.gather([cluster.task("find", on_shard.locate_labels, shard, labels) for shard in self._arcs[0]])
+        found = cluster.gather(
+            [cluster.task("find", on_shard.locate_labels, shard, labels) for shard in self._build_arcs[0]]
+        )
         known = np.zeros(len(labels), dtype=bool)
         for positions, _ in found:
             known[positions] = True
@@ -157,7 +159,7 @@ class ClusterGraph:
         """The caller's labels of our numbers, and the rank of each among all vertices."""
         cluster = self.cluster
         found = cluster.gather(
-            [cluster.task("name", on_shard.name_vertices, shard, vertices) for shard in self._arcs[0]]
+            [cluster.task("name", on_shard.name_vertices, shard, vertices) for shard in self._build_arcs[0]]
         )
         labels = np.zeros(len(vertices), dtype=np.int64)
         for positions, names, _ in found:
@@ -247,7 +249,7 @@ class CoreReduction:
 
     def start(self, shards: list[Any]) -> Survivors:
         """The whole graph."""
-        return Survivors(shards, self._sizes(shards), np.zeros(0, dtype=np.int64))
+        return Survivors(shards, self._find_sizes(shards), np.zeros(0, dtype=np.int64))
 
     def reduce(self, whole: Survivors) -> CoreGraph:
         """Fetch the core; raises where none is small enough."""
@@ -290,7 +292,7 @@ class CoreReduction:
             if state.entries <= self.largest_core or sum(number for number, _ in gone) == 0:
                 return state
 
-    def _sizes(self, shards: list[Any]) -> list[Summary]:
+    def _find_sizes(self, shards: list[Any]) -> list[Summary]:
         return self.cluster.gather([self.cluster.task("size", on_shard.summarise, shard) for shard in shards])
 
     def _fetch(self, state: Survivors) -> CoreGraph:

@@ -77,10 +77,10 @@ def _take_top(vertices: Integers, scores: Integers, fixed: Integers, count: int)
     if count < len(scores):
         # All that tie with the last one are compared, so that the lowest numbers among them are kept.
         least = np.partition(scores, len(scores) - count)[len(scores) - count]
-        some = np.flatnonzero(scores >= least)
+        candidates = np.flatnonzero(scores >= least)
     else:
-        some = np.arange(len(scores))
-    order = some[np.lexsort((vertices[some], -scores[some]))][:count]
+        candidates = np.arange(len(scores))
+    order = candidates[np.lexsort((vertices[candidates], -scores[candidates]))][:count]
     return Scored(vertices[order], scores[order])
 
 
@@ -113,7 +113,7 @@ class ClusterPower:
         tasks = [cluster.task("degrees", find_largest_degrees, shard, self.fixed, max(ks)) for shard in self.shards]
         parts = cluster.gather(tasks)
         runs = [ClusterRun(count, choose_best(parts, count)) for count in sorted(set(ks))]
-        for run, value in zip(runs, self._weights([run.vertices for run in runs]), strict=True):
+        for run, value in zip(runs, self._find_weights([run.vertices for run in runs]), strict=True):
             run.value, run.history = value, [value]
         going = runs
         while going:
@@ -121,7 +121,7 @@ class ClusterPower:
             going = [run for run in going if run.going]
         return {run.count: run for run in runs}
 
-    def _weights(self, sets: list[Integers]) -> list[int]:
+    def _find_weights(self, sets: list[Integers]) -> list[int]:
         tasks = [self.cluster.task("weight", weigh_sets, shard, sets) for shard in self.shards]
         return [sum(parts) for parts in zip(*self.cluster.gather(tasks), strict=True)]
 
@@ -142,7 +142,7 @@ class ClusterPower:
                     run.stop_reason, run.going = StopReason.FIXED_POINT, False
             if not trying:
                 return
-            values = self._weights([run.proposed for run in trying])
+            values = self._find_weights([run.proposed for run in trying])
             moving = []
             for run, value in zip(trying, values, strict=True):
                 if value >= run.value:
@@ -153,7 +153,7 @@ class ClusterPower:
                     moving.append(run)
 
     def _propose(self, going: list[ClusterRun], products: list[Any], sets: list[Integers]) -> None:
-        shifts = [self._shift(run.raised) for run in going]
+        shifts = [self._find_shift(run.raised) for run in going]
         tasks = [
             self.cluster.task("best", find_best, shard, product, sets, shifts, self.fixed)
             for shard, product in zip(self.shards, products, strict=True)
@@ -162,7 +162,7 @@ class ClusterPower:
         for position, run in enumerate(going):
             run.proposed = choose_best([parts[position] for parts in found], run.count)
 
-    def _shift(self, raised: int) -> int:
+    def _find_shift(self, raised: int) -> int:
         # In multiples of the common weight, as in memory, where such a graph is stored without weights.
         return min(find_shift(self.heaviest // self.common, raised) * self.common, LARGEST_SHIFT)
 

@@ -65,7 +65,7 @@ class ClusterTask(SubgraphTask):
 
     def _search(self, ks: list[int], reached: Reached) -> Findings:
         cluster, options, largest_k = self.source.cluster, self.options, max(ks)
-        shards = [cluster.task("start", on_shard.add_degrees, shard) for shard in self._allowed_shards()]
+        shards = [cluster.task("start", on_shard.add_degrees, shard) for shard in self._restrict_to_allowed()]
         shards = cluster.persist(shards)
         extremes = self._find_extremes(shards, largest_k)
         if options.start != "auto" and not options.certify:
@@ -79,7 +79,7 @@ class ClusterTask(SubgraphTask):
                     outcomes[k] = outcome
         return Findings(outcomes, core.facts, {"core_vertices": len(core.vertices), "peeling_rounds": core.rounds})
 
-    def _allowed_shards(self) -> list[Any]:
+    def _restrict_to_allowed(self) -> list[Any]:
         """The shards on the vertices that may be chosen."""
         cluster, space = self.source.cluster, self.source.space
         shards = self.shards

@@ -176,7 +176,7 @@ def disjoint_dense_subgraphs(
         message = f"count={count} disjoint sets of k={k} vertices need {k * count}; there are {task.n_allowed}."
         raise CardinalityError(message, parameter="count")
     for _ in range(count):
-        task = task.without(task.find_set(k))
+        task = task.leave_out(task.find_set(k))
     return list(task.completed)
 
 

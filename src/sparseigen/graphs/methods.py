@@ -83,19 +83,19 @@ def _run_all(problem: Problem, ks: list[int]) -> Outcomes:
     searcher = None if problem.polish is None else Searcher(problem.facts, problem.fixed, problem.polish, problem.rng)
     name = problem.start if isinstance(problem.start, str) else "given"
     outcomes = problem.reached.outcomes
-    for count, chosen in _single_starts(problem, ks):
+    for count, chosen in _make_single_starts(problem, ks):
         run = truncated_power(chosen, count, problem.fixed)
         plain = Candidate(name, chosen, run.stop_reason, run.n_iterations, run.history)
         settings: dict[str, Any] = {"start": name, "shifts": run.shifts}
-        outcomes[count] = _plain_outcome(plain, settings)
+        outcomes[count] = _build_plain_outcome(plain, settings)
         if searcher is not None:
-            polished = _searched_outcome(searcher, settings, searcher.finish([searcher.adopt(plain)], count))
+            polished = _build_searched_outcome(searcher, settings, searcher.finish([searcher.adopt(plain)], count))
             if polished.value >= plain.chosen.value:
                 outcomes[count] = polished
     return outcomes
 
 
-def _single_starts(problem: Problem, ks: list[int]) -> Iterator[tuple[int, VertexSet]]:
+def _make_single_starts(problem: Problem, ks: list[int]) -> Iterator[tuple[int, VertexSet]]:
     """The start for every k, the products shared between nested starts."""
     if not isinstance(problem.start, str):
         start = np.union1d(problem.start, np.flatnonzero(problem.fixed)).astype(np.int64)
@@ -106,7 +106,7 @@ def _single_starts(problem: Problem, ks: list[int]) -> Iterator[tuple[int, Verte
         for count in ks:
             yield count, VertexSet.of(problem.graph, feige_set(problem.graph, count, problem.fixed))
         return
-    order = _whole_order(problem, problem.start)
+    order = _find_whole_order(problem, problem.start)
     nested, done = VertexSet.of(problem.graph, order[:0]), 0
     for count in sorted(set(ks)):
         nested.move(order[done:count], order[:0])
@@ -114,7 +114,7 @@ def _single_starts(problem: Problem, ks: list[int]) -> Iterator[tuple[int, Verte
         yield count, nested.copy()
 
 
-def _whole_order(problem: Problem, start: str) -> Integers:
+def _find_whole_order(problem: Problem, start: str) -> Integers:
     graph, fixed = problem.graph, problem.fixed
     makers: dict[str, Callable[[], Integers]] = {
         "degree": lambda: graph.degree_order,
@@ -136,11 +136,11 @@ def _search_all(problem: Problem, ks: list[int]) -> Outcomes:
     for count in ascending:
         reached.find_unfinished = partial(_find_unfinished, searcher, settings, count)
         best[count] = searcher.search(count)
-        outcomes[count] = _searched_outcome(searcher, settings, best[count])
+        outcomes[count] = _build_searched_outcome(searcher, settings, best[count])
     for sequence in (ascending, ascending[::-1]):
         for previous, count in pairwise(sequence):
             best[count] = searcher.improve(best[count], count, best[previous].chosen.vertices)
-            outcomes[count] = _searched_outcome(searcher, settings, best[count])
+            outcomes[count] = _build_searched_outcome(searcher, settings, best[count])
     # The searched part is a core; plain Algorithm 2 on the whole graph is the floor nothing falls below. Of a graph of
     # which only a core is at hand, whoever holds the rest runs it.
     if problem.facts.is_whole and searcher.graph is not problem.graph:
@@ -153,15 +153,15 @@ def _search_all(problem: Problem, ks: list[int]) -> Outcomes:
 
 def _find_unfinished(searcher: Searcher, settings: dict[str, Any], count: int) -> Outcomes:
     best = searcher.find_best_under_way(count)
-    return {} if best is None else {count: _searched_outcome(searcher, settings, best)}
+    return {} if best is None else {count: _build_searched_outcome(searcher, settings, best)}
 
 
-def _plain_outcome(plain: Candidate, settings: dict[str, Any]) -> Outcome:
+def _build_plain_outcome(plain: Candidate, settings: dict[str, Any]) -> Outcome:
     vertices, history = plain.chosen.vertices, tuple(plain.history)
     return Outcome(vertices, plain.chosen.value, plain.stop_reason, plain.n_iterations, history, settings)
 
 
-def _searched_outcome(searcher: Searcher, settings: dict[str, Any], best: Candidate) -> Outcome:
+def _build_searched_outcome(searcher: Searcher, settings: dict[str, Any], best: Candidate) -> Outcome:
     """The outcome of a set in the searched part, in the numbers of the whole graph."""
     settings = settings | {"start_used": best.label, "exchanges": best.exchanges}
     vertices, history = searcher.part[best.chosen.vertices], tuple(best.history)

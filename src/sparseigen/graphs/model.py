@@ -106,12 +106,12 @@ class IntegerGraph:
 def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[IntegerGraph, dict[str, Any]]:
     """The integer graph of a checked input, and what was done to get there."""
     matrix = graph.matrix
-    what = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
+    subject = f"a graph of {matrix.shape[0]} vertices and {matrix.nnz} arcs"
     check_room(
-        WORK_BYTES_PER_VERTEX * matrix.shape[0] + WORK_BYTES_PER_ARC * matrix.nnz, what, "take a part of the graph"
+        WORK_BYTES_PER_VERTEX * matrix.shape[0] + WORK_BYTES_PER_ARC * matrix.nnz, subject, "take a part of the graph"
     )
     weights = choose_unit(replace(find_weight_facts(matrix.data), repeated=graph.repeated))
-    numbers, unit, exact = in_units(matrix.data, weights), weights.unit, weights.exact
+    numbers, unit, exact = convert_to_units(matrix.data, weights), weights.unit, weights.exact
     # Also after halving and reducing: it is a weight, not a number of units.
     rounding = 0.0 if exact else unit + SUMMED_TWICE * weights.rounding
     rows = Rows(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False), numbers)
@@ -147,7 +147,7 @@ def outgoing_graph(graph: Graph, *, self_loops: str) -> IntegerGraph:
 
     Row v holds the vertices with an arc to v: choosing v adds to what each of them sends into the set.
     """
-    numbers, unit, exact = _whole_numbers(graph.matrix.data)
+    numbers, unit, exact = _round_to_whole(graph.matrix.data)
     rows = Rows(graph.matrix.indptr.astype(np.int64), graph.matrix.indices.astype(np.int32, copy=False), numbers)
     transposed = _as_scipy(rows).T.tocsr()
     transposed.sort_indices()
@@ -235,7 +235,7 @@ def choose_unit(facts: WeightFacts) -> WeightUnit:
     return WeightUnit(unit, exact=False, rounding=0.0 if facts.repeated == 1 else facts.repeated * EPSILON * facts.high)
 
 
-def in_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
+def convert_to_units(values: NDArray[Any], unit: WeightUnit) -> NDArray[Any]:
     """The weights as whole numbers; of length 0 when all are 1."""
     if unit.all_ones:
         return np.zeros(0, dtype=np.int32)
@@ -265,10 +265,10 @@ def _count_halvings(values: NDArray[Any]) -> int | None:
     return None
 
 
-def _whole_numbers(values: NDArray[Any]) -> tuple[NDArray[Any], float, bool]:
+def _round_to_whole(values: NDArray[Any]) -> tuple[NDArray[Any], float, bool]:
     """Whole numbers, the weight one of them stands for, and whether they are the values exactly."""
     unit = choose_unit(find_weight_facts(values))
-    return in_units(values, unit), unit.unit, unit.exact
+    return convert_to_units(values, unit), unit.unit, unit.exact
 
 
 def _narrow(values: NDArray[Any]) -> NDArray[Any]:

@@ -35,7 +35,7 @@ def read_graph(
     Edges in partitions stay in partitions and are worked on by Dask: a folder or pattern of parquet files
     (``"edges/*.parquet"``), a list of such files, a dask dataframe, or a list of delayed objects or callables that
     give one partition each. Vertices must then be whole numbers. The graph is peeled on the cluster and only its
-    dense core comes home; answers and bounds are those of the whole graph.
+    dense core is fetched; answers and bounds are those of the whole graph.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def read_graph(
     shards : int, optional
         Parts the graph is kept in on the cluster; by default one for each thread of the workers.
     largest_core : int
-        The most entries (twice the edges) of a core that may come home, about 16 bytes each there.
+        The most entries (twice the edges) of a core that may be fetched into memory, about 16 bytes each.
 
     Returns
     -------
@@ -90,8 +90,8 @@ def read_graph(
             largest_core=check_count(largest_core, "largest_core"),
         )
         return graph.unweighted() if weight is None else graph
-    given = [name for name, value in (("columns", columns), ("shards", shards)) if value is not None]
-    if given:
-        message = f"{one_of(given)} is for edges in partitions (a folder, pattern or list); path={path!r} is one file."
+    unused = [name for name, value in (("columns", columns), ("shards", shards)) if value is not None]
+    if unused:
+        message = f"{one_of(unused)} is for edges in partitions (a folder, pattern or list); path={path!r} is one file."
         raise OptionError(message)
     return read_file(path, on_progress, weight)

@@ -76,8 +76,8 @@ class Searcher:
         """The subgraph on `part`."""
         if len(self.part) == self.facts.graph.size:
             return self.facts.graph
-        same = len(self.part) == len(self.facts.part)
-        return self.facts.part_graph if same else self.facts.graph.induced(self.part)
+        whole = len(self.part) == len(self.facts.part)
+        return self.facts.part_graph if whole else self.facts.graph.induced(self.part)
 
     def search(self, count: int) -> Candidate:
         """The best set of k vertices found, in the numbers of the searched part."""
@@ -157,10 +157,10 @@ class Searcher:
                 self._orders[name] = make(self)
             for label, order in self._orders[name].items():
                 if len(order) >= count:
-                    yield label, self._with_fixed(order, count)
+                    yield label, self._add_fixed(order, count)
         yield "greedy-feige", feige_set(self.graph, count, self.part_fixed)
 
-    def _with_fixed(self, order: Integers, count: int) -> Integers:
+    def _add_fixed(self, order: Integers, count: int) -> Integers:
         """The first k of an order, fixed vertices first."""
         required = np.flatnonzero(self.part_fixed)
         if required.size:
@@ -206,8 +206,8 @@ def _greedy_orders(search: Searcher) -> dict[str, Integers]:
     else:
         core = _peel_orders(search)["peel"]
         loads = np.argsort(-search.facts.loads[search.part], kind="stable")
-        some = SEEDS if search.polish is not None else FEW_SEEDS
-        picked = dict.fromkeys(np.concatenate([core[:some:2], loads[:some:2]]).tolist())
+        n_seeds = SEEDS if search.polish is not None else FEW_SEEDS
+        picked = dict.fromkeys(np.concatenate([core[:n_seeds:2], loads[:n_seeds:2]]).tolist())
         seeds = [np.array([v], dtype=np.int64) for v in picked]
     seeds.insert(0, heaviest_edge(graph))
     length = min(graph.size, search.facts.largest_k)

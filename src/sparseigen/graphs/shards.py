@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sparseigen.checks.graphs import sums_are_exact
-from sparseigen.graphs.model import WeightFacts, WeightUnit, find_weight_facts, in_units
+from sparseigen.graphs.model import WeightFacts, WeightUnit, convert_to_units, find_weight_facts
 from sparseigen.kernels.graph import Integers, Rows
 from sparseigen.rows.partitions import Edges
 
@@ -205,9 +205,9 @@ def _mark_loops(arcs: Arcs, vertices: Integers) -> NDArray[np.bool_]:
 
 def build_row_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops: bool) -> RowShard:
     """The rows of the symmetric graph: ``combine`` is "as given", "sum" or "either"."""
-    matrix = _in_units(shard.outgoing, unit)
+    matrix = _convert_to_units(shard.outgoing, unit)
     if combine != "as given":
-        incoming = _in_units(shard.incoming, unit)
+        incoming = _convert_to_units(shard.incoming, unit)
         matrix = (matrix + incoming if combine == "sum" else matrix.maximum(incoming)).tocsr()
     matrix.sort_indices()
     weights = matrix.data.astype(np.int64)
@@ -224,8 +224,8 @@ def build_row_shard(shard: ArcShard, combine: str, unit: WeightUnit, keep_loops:
     return RowShard(shard.vertices, starts, neighbours, weights, loops, np.zeros(0, dtype=np.int64))
 
 
-def _in_units(arcs: Arcs, unit: WeightUnit) -> Any:
-    values = np.ones(len(arcs.values), dtype=np.int8) if unit.all_ones else in_units(arcs.values, unit)
+def _convert_to_units(arcs: Arcs, unit: WeightUnit) -> Any:
+    values = np.ones(len(arcs.values), dtype=np.int8) if unit.all_ones else convert_to_units(arcs.values, unit)
     # A copy of its own: scipy sorts in place, and what a task was given is not its to write.
     return sp.csr_array((values.astype(np.int64), arcs.columns.copy(), arcs.starts.copy()), shape=arcs.shape)
 

@@ -126,13 +126,13 @@ class SubgraphTask(ABC):
     def check_k(self, k: Any) -> int:
         """A number of vertices that the constraints allow."""
         of = "vertices" if self.n_allowed == self.n_vertices else "candidates"
-        checked = check_cardinality(k, self.n_allowed, what="k", of=of)
+        checked = check_cardinality(k, self.n_allowed, subject="k", of=of)
         if checked < len(self.required):
             message = f"k={checked} is less than the {len(self.required)} vertices of must_include."
             raise CardinalityError(message, parameter="k")
         return checked
 
-    def without(self, found: DenseSubgraphResult) -> Self:
+    def leave_out(self, found: DenseSubgraphResult) -> Self:
         """The same task on the vertices that a result leaves."""
         rest = copy.copy(self)
         rest.completed = (*self.completed, found)
@@ -160,7 +160,7 @@ class SubgraphTask(ABC):
         with KeepWhenInterrupted(keep, completed=self.completed):
             found = self._search(ks, reached)
             seconds = time.perf_counter() - began
-            results = {k: self._result(k, found.outcomes[k], seconds, found.notes) for k in set(ks)}
+            results = {k: self._build_result(k, found.outcomes[k], seconds, found.notes) for k in set(ks)}
             if self.options.certify and found.facts is not None:
                 bounds = UpperBounds(found.facts)
                 results = {
@@ -171,10 +171,10 @@ class SubgraphTask(ABC):
 
     def _rescue(self, reached: Reached, seconds: float) -> dict[int, DenseSubgraphResult]:
         """The results of a search that was interrupted."""
-        results = {k: self._result(k, outcome, seconds, {}) for k, outcome in reached.find_all().items()}
+        results = {k: self._build_result(k, outcome, seconds, {}) for k, outcome in reached.find_all().items()}
         return {k: replace(result, stop_reason=StopReason.INTERRUPTED) for k, result in results.items()}
 
-    def _result(self, k: int, outcome: Outcome, seconds: float, notes: dict[str, Any]) -> DenseSubgraphResult:
+    def _build_result(self, k: int, outcome: Outcome, seconds: float, notes: dict[str, Any]) -> DenseSubgraphResult:
         """The result without its certificate."""
         named = self._name_set(outcome)
         indicator = np.zeros(self.n_vertices, dtype=np.int8)

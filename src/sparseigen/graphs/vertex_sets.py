@@ -120,13 +120,13 @@ def feige_set(graph: IntegerGraph, count: int, fixed: Flags) -> Integers:
     """
     required = np.flatnonzero(fixed)
     order = graph.degree_order
-    others = order[fixed[order] == 0]
+    movable = order[fixed[order] == 0]
     half = max(count // 2, required.size)
-    first = np.concatenate([required, others[: half - required.size]]).astype(np.int64)
+    first = np.concatenate([required, movable[: half - required.size]]).astype(np.int64)
     chosen = VertexSet.of(graph, first)
     marked = chosen.members
-    nobody = graph.no_flags()
-    second = graph_kernels.top_vertices(chosen.product, nobody, graph.loops, marked, 0, count)
+    unmarked = graph.no_flags()
+    second = graph_kernels.top_vertices(chosen.product, unmarked, graph.loops, marked, 0, count)
     return second
 
 

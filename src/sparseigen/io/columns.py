@@ -60,12 +60,12 @@ class Table:
         """The same table with other numbers."""
         return replace(self, values=values, notes=(*self.notes, note))
 
-    def named(self, names: tuple[str, ...]) -> Table:
+    def with_names(self, names: tuple[str, ...]) -> Table:
         """The same table with names for its variables."""
         check_names("the list of names", names)
         return replace(self, names=names)
 
-    def transposed(self) -> Table:
+    def transpose(self) -> Table:
         """Rows and columns exchanged, and their names with them."""
         check_names("the first column", self.row_labels)
         values = self.values.T.tocsr() if is_sparse(self.values) else np.asarray(self.values).T

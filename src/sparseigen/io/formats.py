@@ -92,13 +92,13 @@ def open_bytes(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if path.suffix.lower() == ".gz" else path.open("rb")
 
 
-def bytes_read(file: IO[bytes]) -> int:
+def count_bytes_read(file: IO[bytes]) -> int:
     """How much of a file that `open_bytes` opened has been read; of a compressed one, how much of what is stored."""
     return file.fileobj.tell() if isinstance(file, gzip.GzipFile) else file.tell()
 
 
 @contextmanager
-def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iterator[None]:
+def explain_damage(file: str, ending: str, kind: type[InputError] = InputError) -> Iterator[None]:
     """Turn whatever a reader raises on a damaged file into one sentence."""
     try:
         yield
@@ -120,12 +120,12 @@ def damaged(file: str, ending: str, kind: type[InputError] = InputError) -> Iter
         raise kind(message) from error
 
 
-def readable(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+def guard_blocks(blocks: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
     """For a method that yields blocks of ``self.label``: whatever goes wrong on the way becomes one sentence."""
 
     @wraps(blocks)
-    def guarded(self: Any, *arguments: Any) -> Iterator[Any]:
-        with damaged(self.label, "blocks of rows"):
+    def read(self: Any, *arguments: Any) -> Iterator[Any]:
+        with explain_damage(self.label, "blocks of rows"):
             yield from blocks(self, *arguments)
 
-    return guarded
+    return read

@@ -37,9 +37,9 @@ from sparseigen.io.formats import (
     BY_ENDING,
     EDGES,
     OnProgress,
-    bytes_read,
-    damaged,
+    count_bytes_read,
     ending_of,
+    explain_damage,
     find_endings,
     find_reader,
     open_bytes,
@@ -78,7 +78,7 @@ def read_file(path: Any, on_progress: OnProgress | None = None, weight: str | No
     if weight not in (None, WEIGHT) and ending not in named:
         message = f"weight={weight!r} is for edge lists ({one_of(named)}); {file.name} has weights of its own."
         raise GraphFileError(message, parameter="weight")
-    with damaged(file.name, ending, GraphFileError):
+    with explain_damage(file.name, ending, GraphFileError):
         if ending in named:
             graph: Graph = reader(file, on_progress, weight)
         else:
@@ -102,7 +102,7 @@ class EdgeLayout:
 
 def read_edge_list(path: Path, on_progress: OnProgress | None = None, weight: str | None = WEIGHT) -> Graph:
     """The graph of a text file with one edge per line; ``weight`` as in `read_graph`."""
-    with damaged(path.name, "an edge list", GraphFileError):
+    with explain_damage(path.name, "an edge list", GraphFileError):
         try:
             layout = find_layout(path, weight)
             if layout is not None and layout.labelled:
@@ -266,7 +266,7 @@ def _number_blocks(
                 raise GraphFileError(message) from error
             yield comments, block
             if on_progress is not None:
-                on_progress(bytes_read(file), total)
+                on_progress(count_bytes_read(file), total)
 
 
 def _split_comments(lines: bytes) -> tuple[str, bytes]:

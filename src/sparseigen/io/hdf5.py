@@ -69,24 +69,24 @@ def _check_dataset(node: Any, place: str, file: str) -> None:
         check_fits(math.prod(map(int, node.chunks)) * int(node.dtype.itemsize), f"{file}: a chunk of {place!r}")
 
 
-def read_matrix(matrix: Any, file: str, what: str) -> Any:
-    """A dense dataset, or a group that holds compressed rows or columns, read whole; ``what`` names it in errors."""
+def read_matrix(matrix: Any, file: str, subject: str) -> Any:
+    """A dense dataset, or a group that holds compressed rows or columns, read whole; ``subject`` names it in errors."""
     if hasattr(matrix, "shape"):
         if len(matrix.shape) != 2 or matrix.dtype.kind not in "fiub":
-            message = f"{what} has the shape {matrix.shape} and dtype {matrix.dtype}; it must be a table of numbers."
+            message = f"{subject} has the shape {matrix.shape} and dtype {matrix.dtype}; it must be a table of numbers."
             raise ShapeError(message)
         check_columns_fit(int(matrix.shape[1]), file)
         check_fits(int(matrix.shape[0]) * int(matrix.shape[1]) * int(matrix.dtype.itemsize), file)
         return matrix[()]
-    shape = check_sides(matrix.attrs["shape"], what)
+    shape = check_sides(matrix.attrs["shape"], subject)
     form = str(matrix.attrs.get("encoding-type", "csr_matrix"))[:3]
     if form not in ("csr", "csc"):
-        message = f"{what} is a {form!r} matrix of shape {shape}; it must be dense, csr or csc, with two sides."
+        message = f"{subject} is a {form!r} matrix of shape {shape}; it must be dense, csr or csc, with two sides."
         raise ShapeError(message)
     check_columns_fit(shape[1], file)
     parts = [find_node(matrix, part, file) for part in ("data", "indices", "indptr")]
     check_fits(sum(int(part.size) * 8 for part in parts), file)
-    return build_compressed(form, (parts[0][()], parts[1][()], parts[2][()]), shape, what)
+    return build_compressed(form, (parts[0][()], parts[1][()], parts[2][()]), shape, subject)
 
 
 def read_names(tree: Any, axis: str, file: str) -> tuple[str, ...] | None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sparseigen.checks.coercion import LARGEST_EXACT_INTEGER, say_beyond_exact
 from sparseigen.checks.memory import check_fits
 from sparseigen.errors import DtypeError, InputError, IntegerOverflowError, ShapeError, one_of
-from sparseigen.io.formats import OnProgress, bytes_read, open_bytes
+from sparseigen.io.formats import OnProgress, count_bytes_read, open_bytes
 from sparseigen.io.text import line_blocks, parse_numbers
 
 FORMATS = ("array", "coordinate")
@@ -119,7 +119,7 @@ def _read_blocks(
                 raise InputError(message)
             yield block
         if on_progress is not None:
-            on_progress(bytes_read(file), total)
+            on_progress(count_bytes_read(file), total)
     if found < declared.entries:
         message = f"{path.name} declares {declared.entries} entries and holds {found}: truncated."
         raise InputError(message)

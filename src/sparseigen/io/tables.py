@@ -19,7 +19,7 @@ from sparseigen.config import require
 from sparseigen.errors import InputError, MissingDataError, NonFiniteError, OptionError, ShapeError, one_of
 from sparseigen.io.arrow import read_whole
 from sparseigen.io.columns import Columns, Table, TableOptions
-from sparseigen.io.formats import damaged, ending_of, find_endings, find_reader
+from sparseigen.io.formats import ending_of, explain_damage, find_endings, find_reader
 from sparseigen.io.hdf5 import as_words, find_node, open_hdf5, read_matrix, read_names
 from sparseigen.io.matrix_market import read_matrix as read_market
 from sparseigen.io.npy import map_array, read_archive, read_file_header
@@ -54,8 +54,8 @@ def _from_arrays(file: str, arrays: dict[str, NDArray[Any]], options: TableOptio
     if wanted is None and len(tables) == 1:
         wanted = tables[0]
     if wanted is None:
-        what = f"{len(tables)} tables ({one_of(tables)})" if tables else f"no table, only {one_of(arrays)}"
-        message = f"{file} holds {what}; name one of its arrays ('array')."
+        subject = f"{len(tables)} tables ({one_of(tables)})" if tables else f"no table, only {one_of(arrays)}"
+        message = f"{file} holds {subject}; name one of its arrays ('array')."
         raise OptionError(message, parameter="array")
     if wanted not in arrays:
         message = f"array={wanted!r} is not in {file}; it has {one_of(arrays)}."
@@ -117,9 +117,9 @@ def read_h5ad(path: Path, options: TableOptions) -> Table:
         values = read_matrix(find_node(file, place, path.name), path.name, f"{path.name}: X")
         names, rows = read_names(file, "var", path.name), read_names(file, "obs", path.name)
         labels = None if options.label is None else _read_label(path.name, file, options.label, values.shape[0])
-    for what, found, side in (("var", names, 1), ("obs", rows, 0)):
+    for subject, found, side in (("var", names, 1), ("obs", rows, 0)):
         if found is not None and len(found) != values.shape[side]:
-            message = f"{path.name}: {what} has {len(found)} names, X has the shape {values.shape}."
+            message = f"{path.name}: {subject} has {len(found)} names, X has the shape {values.shape}."
             raise ShapeError(message)
     check_names(path.name, names)
     return Table(values, names, rows, labels)
@@ -207,12 +207,12 @@ def read_table(
         message = f"{path.name} is empty; it must hold at least one row of numbers."
         raise ShapeError(message)
     options = TableOptions(header, index, label, drop_text, array)
-    with damaged(path.name, ending):
+    with explain_damage(path.name, ending):
         table: Table = reader(path, options)
-    return _without_gaps(table, missing)
+    return _treat_gaps(table, missing)
 
 
-def _without_gaps(table: Table, missing: str) -> Table:
+def _treat_gaps(table: Table, missing: str) -> Table:
     if missing == "error":
         return table
     values = table.dense_values("missing='mean' and missing='drop'")

@@ -15,7 +15,7 @@ from sparseigen.checks.coercion import LARGEST_EXACT_INTEGER, say_beyond_exact
 from sparseigen.checks.memory import available_bytes, check_columns_fit, check_fits
 from sparseigen.errors import InputError, IntegerOverflowError, MissingDataError, ShapeError
 from sparseigen.io.columns import Columns, Table, TableOptions, find_column
-from sparseigen.io.formats import damaged, ending_of, open_bytes
+from sparseigen.io.formats import ending_of, explain_damage, open_bytes
 
 GAPS = {"", "na", "n/a", "nan", "null", "none", "."}
 """Cells, in lower case, that stand for a missing value."""
@@ -46,7 +46,7 @@ def read_cells(path: Path) -> tuple[Row | None, list[Row]]:
     if not path.is_file():
         message = f"{path} does not exist or is not a file; check the path."
         raise MissingDataError(message)
-    with damaged(path.name, "a text table"):
+    with explain_damage(path.name, "a text table"):
         rows = [row for _, row in text_rows(path)]
     if len(rows) < 1 or len({len(row) for row in rows}) > 1:
         message = f"{path.name} is empty or its lines have different numbers of cells."
@@ -160,8 +160,8 @@ class TextTable:
             message = f"{self.path.name} is not readable text: {error}. Save it as UTF-8, cells in matching quotes."
             raise InputError(message) from error
         if not self.width:
-            what = "is empty" if self.header is None else "holds a header and no rows"
-            message = f"{self.path.name} {what}; it must hold at least one row of numbers."
+            subject = "is empty" if self.header is None else "holds a header and no rows"
+            message = f"{self.path.name} {subject}; it must hold at least one row of numbers."
             raise ShapeError(message)
         if rows:
             yield self._parse(lines, rows)

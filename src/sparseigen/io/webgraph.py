@@ -86,7 +86,7 @@ def _read_successors(
     if len(found) < degree and form.shortest_interval > 0:
         found += _read_intervals(reader, form, node, degree - len(found))
     if len(found) < degree:
-        successor = node + _signed(reader.read(form.residuals))
+        successor = node + _decode_signed(reader.read(form.residuals))
         _expect(0 <= successor < form.nodes, NOT_A_NODE)
         found.append(successor)
         while len(found) < degree:
@@ -116,7 +116,7 @@ def _read_intervals(reader: _BitReader, form: WebGraphFormat, node: int, room: i
     following = 0
     for interval in range(reader.read(GAMMA)):
         gap = reader.read(GAMMA)
-        left = node + _signed(gap) if interval == 0 else following + 1 + gap
+        left = node + _decode_signed(gap) if interval == 0 else following + 1 + gap
         length = reader.read(GAMMA) + form.shortest_interval
         _expect(len(found) + length <= room, "a list is longer than its out-degree")
         _expect(0 <= left <= form.nodes - length, NOT_A_NODE)
@@ -131,12 +131,12 @@ class _BitReader:
     def __init__(self, data: Flags, position: int, zeta: int) -> None:
         self.data, self.position, self.zeta = data, position, zeta
         self.n_bits = 8 * len(data)
-        self._codes = (self._unary, self._gamma, self._delta, self._zeta)
+        self._codes = (self._read_unary, self._read_gamma, self._read_delta, self._read_zeta)
 
     def read(self, code: int) -> int:
         return self._codes[code]()
 
-    def _bits(self, count: int) -> int:
+    def _read_bits(self, count: int) -> int:
         _expect(self.position + count <= self.n_bits, "the bit stream ends early")
         begin, end = self.position >> 3, (self.position + count + 7) >> 3
         window = int.from_bytes(self.data[begin:end].tobytes(), "big")
@@ -144,31 +144,31 @@ class _BitReader:
         self.position += count
         return value & ((1 << count) - 1)
 
-    def _unary(self) -> int:
+    def _read_unary(self) -> int:
         zeros = 0
-        while self._bits(1) == 0:
+        while self._read_bits(1) == 0:
             zeros += 1
         return zeros
 
-    def _prefixed(self, length: int) -> int:
+    def _read_prefixed(self, length: int) -> int:
         _expect(length < 62, "a number in the bit stream is too long")
-        return ((1 << length) | self._bits(length)) - 1
+        return ((1 << length) | self._read_bits(length)) - 1
 
-    def _gamma(self) -> int:
-        return self._prefixed(self._unary())
+    def _read_gamma(self) -> int:
+        return self._read_prefixed(self._read_unary())
 
-    def _delta(self) -> int:
-        return self._prefixed(self._gamma())
+    def _read_delta(self) -> int:
+        return self._read_prefixed(self._read_gamma())
 
-    def _zeta(self) -> int:
-        steps = self._unary()
+    def _read_zeta(self) -> int:
+        steps = self._read_unary()
         _expect(steps * self.zeta + self.zeta < 62, "a number in the bit stream is too long")
         left = 1 << (steps * self.zeta)
-        first = self._bits(steps * self.zeta + self.zeta - 1)
-        return first + left - 1 if first < left else (first << 1) + self._bits(1) - 1
+        first = self._read_bits(steps * self.zeta + self.zeta - 1)
+        return first + left - 1 if first < left else (first << 1) + self._read_bits(1) - 1
 
 
-def _signed(natural: int) -> int:
+def _decode_signed(natural: int) -> int:
     return -((natural + 1) >> 1) if natural & 1 else natural >> 1
 
 

@@ -1,4 +1,4 @@
-"""The few loops where the program spends its life, compiled where possible.
+"""The innermost loops, compiled where possible and otherwise in NumPy, and the choice between the two.
 
 ``from sparseigen import kernels`` and call ``kernels.combine_rows`` and the rest: the compiled version if the
 extension was built, otherwise its NumPy twin. ``SPARSEIGEN_KERNELS=numpy`` asks for the twins.

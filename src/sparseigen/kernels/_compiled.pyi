@@ -45,7 +45,7 @@ def largest_magnitudes(values: NDArray[Any], nonnegative: bool, out: NDArray[Any
 def stream_sum(values: NDArray[Any], /) -> float: ...
 def top_row_sums(
     block: NDArray[Any],
-    own: NDArray[Any],
+    variables: NDArray[Any],
     weights: NDArray[Any],
     count: int,
     sums: NDArray[Any],

@@ -158,10 +158,10 @@ def _as(values: Vector, dtype: np.dtype[Any]) -> Vector:
     return np.ascontiguousarray(values, dtype=dtype)
 
 
-def top_row_sums(block: Numbers, own: Positions, weights: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """Per row f the sum of the ``count`` largest ``|block[f, j]| * weights[j]``, j != own[f], and the smallest used."""
+def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Per row f the ``count`` largest ``|block[f, j]| * weights[j]``, j != variables[f]: their sum and the smallest."""
     sums, least = np.empty(len(block)), np.empty(len(block))
-    _compiled.top_row_sums(block, own, weights, count, sums, least)
+    _compiled.top_row_sums(block, variables, weights, count, sums, least)
     return sums, least
 
 

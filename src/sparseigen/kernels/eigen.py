@@ -126,9 +126,9 @@ def _lanczos(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, floa
     basis[0] = start
     for j in range(STEPS):
         image = matrix @ basis[j]
-        shares = basis[: j + 1] @ image
-        image -= shares @ basis[: j + 1]
-        diagonal[j], beside[j] = shares[j], np.sqrt(image @ image)
+        coefficients = basis[: j + 1] @ image
+        image -= coefficients @ basis[: j + 1]
+        diagonal[j], beside[j] = coefficients[j], np.sqrt(image @ image)
         exhausted = j == STEPS - 1 or beside[j] <= 1e-14 * abs(diagonal[0])
         if exhausted or j + 1 in CHECKED:
             values, vectors, _ = dstev(diagonal[: j + 1], beside[: max(j, 1)])

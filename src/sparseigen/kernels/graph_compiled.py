@@ -40,7 +40,7 @@ def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count
 
 
 def fair_loads(rows: Rows, loops: Integers, sweeps: int, bits: int) -> tuple[Integers, int]:
-    """Share every edge between its ends so that the loads' squares sum to little; the loads and the sweeps made."""
+    """Divide every edge between its ends so that the loads' squares sum to little; the loads and the sweeps made."""
     loads = np.empty(rows.size, dtype=np.int64)
     made = _compiled.graph_fair_loads(*rows, loops, sweeps, bits, loads)
     return loads, int(made)

@@ -25,7 +25,7 @@ class Rows(NamedTuple):
     starts: Integers
     neighbours: NDArray[np.int32]
     weights: NDArray[Any]
-    """int32 or int64, one an entry; of length 0 when all weights are 1 and none is stored."""
+    """int32 or int64, one per entry; of length 0 when all weights are 1 and none is stored."""
 
     @property
     def size(self) -> int:
@@ -41,7 +41,7 @@ class Rows(NamedTuple):
         return neighbours, self.weights[row].astype(np.int64)
 
     def all_weights(self) -> Integers:
-        """One weight an entry, stored or not."""
+        """One weight per entry, stored or not."""
         if self.weights.size == 0:
             return np.ones(len(self.neighbours), dtype=np.int64)
         return self.weights.astype(np.int64)
@@ -102,22 +102,22 @@ def peel(rows: Rows, loops: Integers, fixed: Flags) -> tuple[Integers, Integers]
     at_removal: list[int] = []
     gone = [False] * rows.size
     kept = np.flatnonzero(fixed).tolist()
-    for vertex, changed in _with_rest(queue(contributions, movable, largest), kept):
+    for vertex, change in _append_rest(queue(contributions, movable, largest), kept):
         order.append(vertex)
         at_removal.append(contributions[vertex])
         gone[vertex] = True
         neighbours, weights = rows.entries(vertex)
-        for other, weight in zip(neighbours.tolist(), weights.tolist(), strict=True):
-            if not gone[other]:
-                changed(other, contributions[other] - 2 * weight, bool(fixed[other]))
-                contributions[other] -= 2 * weight
+        for neighbour, weight in zip(neighbours.tolist(), weights.tolist(), strict=True):
+            if not gone[neighbour]:
+                change(neighbour, contributions[neighbour] - 2 * weight, bool(fixed[neighbour]))
+                contributions[neighbour] -= 2 * weight
     return np.array(order, dtype=np.int64), np.array(at_removal, dtype=np.int64)
 
 
-def _with_rest(queue: Iterator, kept: list[int]) -> Iterator:  # type: ignore[type-arg]
+def _append_rest(queue: Iterator, kept: list[int]) -> Iterator:  # type: ignore[type-arg]
     yield from queue
     for vertex in kept:
-        yield vertex, lambda other, contribution, is_fixed: None
+        yield vertex, lambda neighbour, contribution, is_fixed: None
 
 
 def _bucket_queue(contributions: list[int], movable: list[int], largest: int) -> Iterator:  # type: ignore[type-arg]
@@ -127,7 +127,7 @@ def _bucket_queue(contributions: list[int], movable: list[int], largest: int) ->
         buckets.setdefault(contributions[vertex], {})[vertex] = None
     lowest = 0
 
-    def changed(vertex: int, contribution: int, is_fixed: bool) -> None:
+    def change(vertex: int, contribution: int, is_fixed: bool) -> None:
         nonlocal lowest
         if is_fixed:
             return
@@ -138,7 +138,7 @@ def _bucket_queue(contributions: list[int], movable: list[int], largest: int) ->
     for _ in movable:
         while not buckets.get(lowest):
             lowest += 1
-        yield buckets[lowest].popitem()[0], changed
+        yield buckets[lowest].popitem()[0], change
 
 
 def _heap_queue(contributions: list[int], movable: list[int], largest: int) -> Iterator:  # type: ignore[type-arg]
@@ -147,7 +147,7 @@ def _heap_queue(contributions: list[int], movable: list[int], largest: int) -> I
     heapq.heapify(heap)
     done: set[int] = set()
 
-    def changed(vertex: int, contribution: int, is_fixed: bool) -> None:
+    def change(vertex: int, contribution: int, is_fixed: bool) -> None:
         if not is_fixed:
             heapq.heappush(heap, (contribution, vertex))
 
@@ -155,7 +155,7 @@ def _heap_queue(contributions: list[int], movable: list[int], largest: int) -> I
         contribution, vertex = heapq.heappop(heap)
         if vertex not in done and contribution == contributions[vertex]:
             done.add(vertex)
-            yield vertex, changed
+            yield vertex, change
 
 
 def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count: int) -> Integers:
@@ -176,14 +176,14 @@ def grow(rows: Rows, loops: Integers, priority: Integers, seeds: Integers, count
         order.append(vertex)
         neighbours, weights = rows.entries(vertex)
         contributions[neighbours] += 2 * weights
-        for other in neighbours.tolist():
-            if other not in chosen:
-                heapq.heappush(heap, (-int(contributions[other]), -int(priority[other]), other))
+        for neighbour in neighbours.tolist():
+            if neighbour not in chosen:
+                heapq.heappush(heap, (-int(contributions[neighbour]), -int(priority[neighbour]), neighbour))
     return np.array(order, dtype=np.int64)
 
 
 def fair_loads(rows: Rows, loops: Integers, sweeps: int, bits: int) -> tuple[Integers, int]:
-    """Share every edge between its ends so that the loads' squares sum to little; the loads and the sweeps made.
+    """Divide every edge between its ends so that the loads' squares sum to little; the loads and the sweeps made.
 
     Loads are in units of ``2**-bits`` and add up to the objective of the whole graph exactly.
     """

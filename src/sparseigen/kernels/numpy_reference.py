@@ -215,10 +215,10 @@ Numbers = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 
-def top_row_sums(block: Numbers, own: Positions, weights: Numbers, count: int) -> tuple[Numbers, Numbers]:
-    """Per row f the sum of the ``count`` largest ``|block[f, j]| * weights[j]``, j != own[f], and the smallest used."""
+def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    """Per row f the ``count`` largest ``|block[f, j]| * weights[j]``, j != variables[f]: their sum and the smallest."""
     products = np.abs(block) * weights
-    products[np.arange(len(block)), own] = 0.0
+    products[np.arange(len(block)), variables] = 0.0
     return _sums_of_largest(products, count)
 
 

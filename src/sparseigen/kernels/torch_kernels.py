@@ -127,10 +127,10 @@ def record_graph(work: Callable[[], None]) -> Any:
     return graph
 
 
-SHARES = 256
-"""Into how many shares the rows of a combination are cut; each is added up by programs of its own."""
+PARTS = 256
+"""Into how many parts the rows of a combination are cut; each is added up by programs of its own."""
 SCORE_COLUMNS = 32
-"""Samples whose shares one program adds."""
+"""Samples whose parts one program adds."""
 
 
 def usable(tensor: Tensor) -> bool:
@@ -149,13 +149,13 @@ def _units(matrix: Tensor) -> tuple[int, int, int]:
     return -(-width // unit), stride // unit, unit
 
 
-def padded(width: int) -> int:
+def pad_width(width: int) -> int:
     """The width rounded up so that every row starts on a boundary of four entries."""
     return -(-width // 4) * 4
 
 
 class RowProduct:
-    """``out = matrix @ vector`` at the speed of memory. ``vector`` must be `padded` with zeros."""
+    """``out = matrix @ vector`` at the speed of memory. ``vector`` must be `pad_width` with zeros."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
@@ -181,16 +181,16 @@ class RowCombination:
         import torch
 
         self.matrix, self.divisor = matrix, divisor
-        self.shares = SHARES + int(extra)
-        """With ``extra`` one more share than is computed, for what `subtract` takes away."""
+        self.parts = PARTS + int(extra)
+        """With ``extra`` one more part than is computed, for what `subtract` takes away."""
         self.units, self.stride, self.unit = _units(matrix)
-        self.width = padded(matrix.shape[1])
-        self.partial = torch.zeros(self.shares, self.width, dtype=matrix.dtype, device=matrix.device)
+        self.width = pad_width(matrix.shape[1])
+        self.partial = torch.zeros(self.parts, self.width, dtype=matrix.dtype, device=matrix.device)
         self.n_values = -(-self.width // SCORE_COLUMNS)
 
     def subtract(self, combination: Tensor) -> None:
         """Take this away from the next combination; made with ``extra=True`` only."""
-        self.partial[SHARES, : combination.shape[0]] = -combination
+        self.partial[PARTS, : combination.shape[0]] = -combination
 
     def __call__(
         self, indices: Tensor, weights: Tensor, count: Tensor, norms: Tensor, scores: Tensor, values: Tensor,
@@ -202,15 +202,15 @@ class RowCombination:
         from sparseigen.kernels import triton_kernels
 
         columns = 256
-        grid = (SHARES, -(-self.width // columns))
+        grid = (PARTS, -(-self.width // columns))
         triton_kernels.combine_rows[grid](
             self.matrix, indices, weights, count, self.partial, self.units, self.stride, self.width, self.unit, 8,
             columns, num_warps=4,
         )  # fmt: skip
         n_norms = norms.shape[0]
         triton_kernels.finish_scores[(self.n_values,)](
-            self.partial, norms, scores, values, norm_out, self.width, self.width, self.shares, n_norms, self.divisor,
-            triton.next_power_of_2(self.shares), triton.next_power_of_2(n_norms), SCORE_COLUMNS, num_warps=4,
+            self.partial, norms, scores, values, norm_out, self.width, self.width, self.parts, n_norms, self.divisor,
+            triton.next_power_of_2(self.parts), triton.next_power_of_2(n_norms), SCORE_COLUMNS, num_warps=4,
         )  # fmt: skip
 
 

@@ -37,34 +37,34 @@ def row_dots(matrix, vector, out, n_rows, units, stride_units, UNIT: tl.constexp
 @triton.jit
 def combine_rows(matrix, indices, weights, count, partial, units, stride_units, partial_stride, UNIT: tl.constexpr,
                  ROWS: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
-    """partial[c] = sum of weights[f] * matrix[indices[f]] over the c-th share of the ``count`` chosen rows."""
-    share, n_shares = tl.program_id(0), tl.num_programs(0)
+    """partial[c] = sum of weights[f] * matrix[indices[f]] over the c-th part of the ``count`` chosen rows."""
+    part, n_parts = tl.program_id(0), tl.num_programs(0)
     column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
     within = column < units * UNIT
     chosen = tl.load(count)
-    length = tl.cdiv(chosen, n_shares * ROWS) * ROWS
-    last = tl.minimum((share + 1) * length, chosen)
+    length = tl.cdiv(chosen, n_parts * ROWS) * ROWS
+    last = tl.minimum((part + 1) * length, chosen)
     total = tl.zeros((ROWS, COLUMNS), dtype=weights.dtype.element_ty)
-    for first in range(share * length, last, ROWS):
+    for first in range(part * length, last, ROWS):
         place = first + tl.arange(0, ROWS)
         row = tl.load(indices + place, mask=place < last, other=0).to(tl.int64)
         weight = tl.load(weights + place, mask=place < last, other=0.0)
         mask = (place < last)[:, None] & within[None, :]
         start = row * stride_units * UNIT
         total += tl.load(matrix + start[:, None] + column[None, :], mask=mask, other=0.0) * weight[:, None]
-    tl.store(partial + share * partial_stride + column, tl.sum(total, axis=0), mask=within)
+    tl.store(partial + part * partial_stride + column, tl.sum(total, axis=0), mask=within)
 
 
 @triton.jit
-def finish_scores(partial, norms, scores, values, norm_out, width, partial_stride, n_shares, n_norms, divisor,
-                  SHARES: tl.constexpr, NORMS: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
-    """Add the shares in float64, divide by the vector's length, and give each program's part of x'Ax."""
+def finish_scores(partial, norms, scores, values, norm_out, width, partial_stride, n_parts, n_norms, divisor,
+                  PARTS: tl.constexpr, NORMS: tl.constexpr, COLUMNS: tl.constexpr):  # fmt: skip
+    """Add the parts in float64, divide by the vector's length, and give each program's part of x'Ax."""
     program = tl.program_id(0)
     column = program * COLUMNS + tl.arange(0, COLUMNS)
-    share, norm = tl.arange(0, SHARES), tl.arange(0, NORMS)
+    part, norm = tl.arange(0, PARTS), tl.arange(0, NORMS)
     squared = tl.sum(tl.load(norms + norm, mask=norm < n_norms, other=0.0), axis=0)
-    mask = (share < n_shares)[:, None] & (column < width)[None, :]
-    parts = tl.load(partial + share[:, None] * partial_stride + column[None, :], mask=mask, other=0.0)
+    mask = (part < n_parts)[:, None] & (column < width)[None, :]
+    parts = tl.load(partial + part[:, None] * partial_stride + column[None, :], mask=mask, other=0.0)
     inverse = tl.where(squared > 0.0, 1.0 / tl.sqrt(tl.where(squared > 0.0, squared, 1.0)), 0.0)
     total = tl.sum(parts.to(tl.float64), axis=0) * inverse
     tl.store(scores + column, (total / divisor).to(scores.dtype.element_ty), mask=column < width)
@@ -176,8 +176,8 @@ def keep_largest(values, histograms, state, above_counts, tie_counts, previous, 
     else:
         tl.store(kept + row * row_stride + place, entries, mask=place < size)
     if block == 0:  # all that was to be read from the histograms has been read: leave them empty for the next use
-        for one in range(PASSES):
-            tl.store(histograms + row * PASSES * BINS + one * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))
+        for index in range(PASSES):
+            tl.store(histograms + row * PASSES * BINS + index * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))
 
 
 @triton.jit
@@ -191,5 +191,5 @@ def sum_largest(values, histograms, state, sums, size, row_stride, PASSES: tl.co
     above = (place < size) & (_keys(entries, WIDE, False) > bound)
     tl.store(sums + row * n_blocks + block, tl.sum(tl.where(above, entries.to(tl.float64), 0.0), axis=0))
     if block == 0:
-        for one in range(PASSES):
-            tl.store(histograms + row * PASSES * BINS + one * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))
+        for index in range(PASSES):
+            tl.store(histograms + row * PASSES * BINS + index * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))

@@ -16,7 +16,7 @@ from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.linear_operator import from_linear_operator
 from sparseigen.operators.matrix import DenseSymmetric, SparseSymmetric
-from sparseigen.operators.moments import precision_advice
+from sparseigen.operators.moments import advise_on_precision
 from sparseigen.operators.sparse_data import SparseData
 from sparseigen.operators.storage import Storage, StorageOptions
 
@@ -27,7 +27,7 @@ SYMMETRIC_OPERATORS: dict[str, Callable[[CheckedArray], Operator]] = {
 """Layout of a symmetric matrix -> operator. A new operator is one file and one row here or below."""
 
 
-def _on_device(data: CheckedArray, **options: Any) -> Operator:
+def _build_on_device(data: CheckedArray, **options: Any) -> Operator:
     from sparseigen.operators.torch_data import TorchData
 
     return TorchData(data, **options)
@@ -36,7 +36,7 @@ def _on_device(data: CheckedArray, **options: Any) -> Operator:
 COVARIANCE_OPERATORS: dict[str, Callable[..., Operator]] = {
     "dense": DenseData,
     "sparse": SparseData,
-    "device": _on_device,
+    "device": _build_on_device,
 }
 """Layout of data -> operator that stands for their covariance."""
 
@@ -114,7 +114,7 @@ def covariance(
         raise UnsupportedOperatorError(message)
     statistics = {"center": check_flag(center, "center"), "scale": check_flag(scale, "scale"), "ddof": ddof}
     operator = _find_place(X, Storage.from_options(storage), statistics)
-    advice = precision_advice(operator)
+    advice = advise_on_precision(operator)
     if advice is not None:
         warnings.warn(advice, PrecisionWarning, stacklevel=2)
     return operator
@@ -127,7 +127,7 @@ def _find_place(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operato
     from sparseigen.rows.partitions import is_row_partitions
 
     if is_row_partitions(X):
-        return _on_cluster(X, storage, statistics)
+        return _build_on_cluster(X, storage, statistics)
     if storage.client is not None:
         message = (
             "client= is for data in partitions (a dask array or dataframe, or a list of delayed objects or loaders); "
@@ -136,7 +136,7 @@ def _find_place(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operato
         raise OptionError(message)
     source = None if storage.device is not None else as_row_source(X, dataset=storage.dataset, shape=storage.shape)
     if source is not None:
-        return _in_passes(source, storage, statistics)
+        return _build_in_passes(source, storage, statistics)
     misplaced = storage.find_set(("memory_limit", "checkpoint", "dataset", "shape", "on_block"))
     if misplaced is not None:
         message = f"{misplaced} is for data read in passes (a path, a memory map, blocks of rows), not for X in memory."
@@ -145,7 +145,7 @@ def _find_place(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operato
     return COVARIANCE_OPERATORS[checked.layout](checked, **statistics)
 
 
-def _in_passes(source: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
+def _build_in_passes(source: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
     """The covariance of data that stay where they are and are read block by block."""
     from sparseigen.operators.pass_data import ChunkedData
     from sparseigen.rows.files import check_checkpoint
@@ -155,7 +155,7 @@ def _in_passes(source: Any, storage: Storage, statistics: dict[str, Any]) -> Ope
     return ChunkedData(source, memory_limit=limit, checkpoint=log, on_block=storage.on_block, **statistics)
 
 
-def _on_cluster(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
+def _build_on_cluster(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
     """The covariance of data in partitions, which stay with the workers."""
     from sparseigen.operators.pass_data import ClusterData
     from sparseigen.rows.cluster import Cluster

@@ -115,7 +115,7 @@ class SparseVector:
 
 @dataclass(frozen=True)
 class AccessCosts:
-    """What it costs to look at a matrix, for sharing out work."""
+    """What it costs to look at a matrix, for dividing work."""
 
     column: int
     """Numbers per column as it is fetched."""
@@ -366,7 +366,7 @@ class Operator(ABC):
         """The same operator, or the one that gives the same answers faster when many products are to come."""
         return self
 
-    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
+    def run_together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
         """The results of several computations with this operator, in their order.
 
         One after the other here. An operator whose data are read in passes runs them side by side, so that each pass

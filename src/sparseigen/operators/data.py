@@ -22,7 +22,7 @@ from sparseigen.operators.contract import (
 )
 from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.matrix import DenseSymmetric, cut_parts, gram, multiply, multiply_transposed
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
 from sparseigen.operators.screening import SMALLEST_DATA, Memory, Screen
 
 CACHED_ENTRIES = 1 << 15
@@ -53,7 +53,7 @@ class DenseData(Operator):
         check_copy_fits(values)
         self.variables, self.means = _store_by_variable(values, center=center)
         variances = check_variances(self._variances(), self.dtype)
-        self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
+        self.deviations = find_scales(variances, self.means, self.names) if scale else np.ones(self.size)
         if scale:
             if np.shares_memory(self.variables, values):
                 self.variables = self.variables.copy()

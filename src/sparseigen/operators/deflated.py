@@ -6,7 +6,7 @@ Every deflation of the literature is A + U M U' with a few columns in U:
 projection                U = [x, Ax]                M = [[x'Ax, -1], [-1, 0]]
 Hotelling                 U = [x]                    M = [-x'Ax]
 Schur complement          U = [Ax]                   M = [-1 / x'Ax]
-orthogonalised Hotelling  U = [q]                    M = [-q'Aq], q = x less its share in the q before
+orthogonalised Hotelling  U = [q]                    M = [-q'Aq], q = x less its part in the q before
 ========================  =========================  ======================
 
 L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
@@ -122,12 +122,12 @@ class LowRankUpdated(WrappedOperator):
         change = self.left @ (self.middle @ (self.left.T @ block))
         return (self.base.block_apply(block) + change).astype(self.dtype, copy=False)
 
-    def _around(self, base: Operator) -> Operator:
+    def _wrap(self, base: Operator) -> Operator:
         around = LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
         around.find_negative_part = self.find_negative_part if base is self.base else None
         return around
 
-    def _facts(self) -> dict[str, Any]:
+    def _list_facts(self) -> dict[str, Any]:
         return {"deflation_rank": int(self.left.shape[1])}
 
 
@@ -153,7 +153,7 @@ def _update(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *,
 
 
 def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """X as a float64 unit vector, A x, and x'Ax."""
+    """x as a float64 unit vector, A x, and x'Ax."""
     x = np.asarray(vector, dtype=np.float64)
     norm = float(np.linalg.norm(x))
     if x.shape != (operator.size,) or not norm > 0.0:

@@ -1,4 +1,4 @@
-"""Algorithm 1 a step at a time: what an operator offers and `solvers.truncated_power` drives.
+"""Algorithm 1 step by step: what an operator offers and `solvers.truncated_power` drives.
 
 An operator makes the steps where its data are; the solver decides when a run ends. Several runs can step together:
 what they ask of data that are read in passes is then answered by one pass.
@@ -42,7 +42,7 @@ class Iteration:
         work = [
             partial(self.step, *begun, run) for run, begun in enumerate(zip(starts, self.cardinalities, strict=True))
         ]
-        self.following = self.operator.together(work)
+        self.following = self.operator.run_together(work)
         return [step.quadratic_form for step in self.following]
 
     def step(self, vector: SparseVector, cardinality: int, run: int = 0) -> PowerStep:
@@ -63,7 +63,7 @@ class Iteration:
         """
         if len(runs) == 1:
             return [self._make_steps(runs[0], most)]  # each step is made when its look is asked for
-        looks = self.operator.together([partial(next, self._make_steps(run, 1)) for run in runs])
+        looks = self.operator.run_together([partial(next, self._make_steps(run, 1)) for run in runs])
         return [[look] for look in looks]
 
     def _make_steps(self, run: int, most: int) -> Iterator[Look]:

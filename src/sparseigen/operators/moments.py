@@ -26,7 +26,7 @@ SMALLEST_SINGLE, SMALLEST_LARGEST_SINGLE, LARGEST_SINGLE = 2.0**-100, 2.0**-50, 
 
 
 def degrees_of_freedom(n_samples: int, ddof: int) -> int:
-    """N - ddof, the divisor of the covariance."""
+    """n - ddof, the divisor of the covariance."""
     if isinstance(ddof, bool) or not isinstance(ddof, (int, np.integer)) or ddof < 0:
         message = f"ddof={ddof!r} must be a whole number >= 0 (1 for the unbiased covariance, 0 for the mean)."
         raise OptionError(message)
@@ -36,7 +36,7 @@ def degrees_of_freedom(n_samples: int, ddof: int) -> int:
     return n_samples - int(ddof)
 
 
-def scales(
+def find_scales(
     variances: NDArray[np.float64], means: NDArray[np.float64], names: Sequence[str] | None
 ) -> NDArray[np.float64]:
     """Standard deviations, refusing columns that have none.
@@ -120,14 +120,14 @@ LARGEST_SHARE = 1e-4
 """Rounding of sums that is this share of the largest variance costs certificates what users see."""
 
 
-def precision_advice(operator: Any) -> str | None:
+def advise_on_precision(operator: Any) -> str | None:
     """What to tell the caller about the covariance of these data, or None."""
     if not (hasattr(operator, "means") and hasattr(operator, "deviations")):
         return None
-    return _coarse_columns(operator) or _rounded_sums(operator)
+    return _describe_coarse_columns(operator) or _describe_rounding(operator)
 
 
-def _coarse_columns(operator: Any) -> str | None:
+def _describe_coarse_columns(operator: Any) -> str | None:
     """Where the type of the numbers has no digits left for what varies."""
     spread = np.sqrt(operator.diagonal()) * operator.deviations
     step = float(np.finfo(operator.dtype).eps) * np.abs(operator.means)
@@ -144,7 +144,7 @@ def _coarse_columns(operator: Any) -> str | None:
     )
 
 
-def _rounded_sums(operator: Any) -> str | None:
+def _describe_rounding(operator: Any) -> str | None:
     """Where sums over the samples lose digits that the numbers have."""
     share = float(operator.entry_errors().max() / operator.diagonal().max())
     if not share > LARGEST_SHARE:
@@ -164,7 +164,7 @@ def correlation_of(operator: Operator) -> tuple[Operator, NDArray[np.float64]]:
 
     Formed, so for sizes up to LARGEST_MATERIALISED; larger data should come as ``covariance(X, scale=True)``.
     """
-    deviations = scales(operator.diagonal(), np.zeros(operator.size), operator.names)
+    deviations = find_scales(operator.diagonal(), np.zeros(operator.size), operator.names)
     matrix = operator.to_dense() / np.outer(deviations, deviations)
     psd = operator.positive_semidefinite
     return DenseSymmetric(CheckedArray(matrix, "dense", operator.names), positive_semidefinite=psd), deviations

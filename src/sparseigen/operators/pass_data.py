@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.checks.arrays import non_finite_message, row_blocks
+from sparseigen.checks.arrays import row_blocks, say_non_finite
 from sparseigen.errors import NonFiniteError, PartitionError, ShapeError, SparseigenError
 from sparseigen.operators.checkpoint import PassLog, pass_key
 from sparseigen.operators.pass_operator import PassOperator
 from sparseigen.operators.passes import Moments, Standard
 from sparseigen.rows.cluster import Cluster
-from sparseigen.rows.partitions import BlockFacts, Partition, check_alike, load_block, where
+from sparseigen.rows.partitions import BlockFacts, Partition, check_alike, load_block, name_place
 from sparseigen.rows.read_ahead import ReadAhead, plan_memory
 from sparseigen.rows.source import RowSource
 
@@ -148,7 +148,7 @@ class ChunkedData(PassOperator):
 TASK_NAMES = {"moments": "moments", "rounded_squares": "scales", "evaluate": "product"}
 """Function of a pass -> how the dashboard names its tasks."""
 FAN_IN = 8
-"""Partial results of this many shards are merged by one task; up to as many are merged at home."""
+"""Partial results of this many shards are merged by one task; up to as many are merged in this process."""
 LARGE_ARGUMENTS = 1 << 20
 """Arguments of more bytes become one task of their own instead of a copy in each task."""
 
@@ -219,8 +219,8 @@ def _check_result(total: Any, number: int, partition: Partition) -> None:
     """Only the first pass looks at every value; data that have changed since show in the products."""
     if isinstance(total, list) and not all(bool(np.isfinite(part).all()) for part in total):
         message = (
-            f"{where(number, partition)} gives products that are NaN or infinite, though its values were finite when "
-            "first read: it was loaded again and has changed, or its values are so large that products overflow."
+            f"{name_place(number, partition)} gives products that are NaN or infinite, though its values were finite "
+            "when first read: it was loaded again and has changed, or its values are so large that products overflow."
         )
         raise NonFiniteError(message)
 
@@ -235,7 +235,7 @@ def _same(value: Any) -> Any:
 
 
 class ClusterData(PassOperator):
-    """A = D'D / (n - ddof) for data in row partitions; a pass is one task for each shard, a tree of sums, and home.
+    """A = D'D / (n - ddof) for data in row partitions; a pass is one task for each shard and a tree of sums.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class ClusterData(PassOperator):
     keep : bool
         Keep the partitions in the workers' memory; otherwise they are loaded anew in every pass.
     checkpoint : path, optional
-        Every finished pass is saved there, at home.
+        Every finished pass is saved there, on the machine of this process.
     """
 
     def __init__(
@@ -287,7 +287,7 @@ class ClusterData(PassOperator):
             held = self.partitions[first:last]
             lazy = [partition.lazy for partition in held if partition.lazy is not None]
             if self.keep or lazy:
-                bare = [partition.without_lazy() for partition in held]
+                bare = [partition.drop_lazy() for partition in held]
                 shards.append(self.cluster.task("load", load_shard, first, bare, *lazy))
             else:
                 shards.append(Shard(first, held, None))
@@ -344,13 +344,13 @@ class ClusterData(PassOperator):
         for number, partition in enumerate(self.partitions):
             if partition.lazy is None:
                 continue
-            task = self.cluster.task("trace", load_block, number, partition.without_lazy(), partition.lazy)
+            task = self.cluster.task("trace", load_block, number, partition.drop_lazy(), partition.lazy)
             try:
                 self.cluster.gather([task])
             except SparseigenError:
                 raise
             except Exception as cause:
-                message = f"{where(number, partition)} cannot be loaded: {type(cause).__name__}: {cause}"
+                message = f"{name_place(number, partition)} cannot be loaded: {type(cause).__name__}: {cause}"
                 raise PartitionError(message) from error
 
     def _tasks(self, name: str, call: Any, standard: Any) -> list[Any]:
@@ -358,7 +358,7 @@ class ClusterData(PassOperator):
         cluster, count = self.cluster, len(self.partitions)
         expected = [self._facts[first:last] for first, last in zip(self._firsts[:-1], self._firsts[1:], strict=True)]
         if self.keep:
-            return list(cluster.mapped(name, run_pass, self._shards, expected, call, standard, count))
+            return list(cluster.map_pairs(name, run_pass, self._shards, expected, call, standard, count))
         pairs = zip(self._shards, expected, strict=True)
         return [cluster.task(name, run_pass, shard, facts, call, standard, count) for shard, facts in pairs]
 
@@ -377,8 +377,8 @@ class ClusterData(PassOperator):
         ends = np.cumsum([seen.n_rows for seen in self._facts])
         number = int(np.searchsorted(ends, found.row, side="right"))
         row = found.row - int(ends[number] - self._facts[number].n_rows)
-        inside = non_finite_message("X", found.bad, row, found.column, self.names)
-        message = f"{where(number, self.partitions[number])} holds the first of them: {inside}"
+        inside = say_non_finite("X", found.bad, row, found.column, self.names)
+        message = f"{name_place(number, self.partitions[number])} holds the first of them: {inside}"
         raise NonFiniteError(message)
 
     def describe(self) -> dict[str, Any]:

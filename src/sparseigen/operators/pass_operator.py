@@ -20,12 +20,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.arrays import CheckedArray, non_finite_message
+from sparseigen.checks.arrays import CheckedArray, say_non_finite
 from sparseigen.errors import NonFiniteError
 from sparseigen.operators import passes
 from sparseigen.operators.contract import LARGEST_MATERIALISED, AccessCosts, Indices, Matrix, Operator, Vector
 from sparseigen.operators.matrix import DenseSymmetric
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
 from sparseigen.operators.passes import Moments, Request, Standard
 
 Answer = TypeVar("Answer")
@@ -48,9 +48,9 @@ class _Task:
         self.failure: BaseException | None = None
         self.cancelled = False
         self.ended = False
-        self.thread = threading.Thread(target=self._main, daemon=True)
+        self.thread = threading.Thread(target=self._run_work, daemon=True)
 
-    def _main(self) -> None:
+    def _run_work(self) -> None:
         self.may_run.acquire()
         self.board.task = self
         try:
@@ -181,7 +181,7 @@ class PassOperator(Operator):
         if scale and self.dtype == np.float32 and not self.sparse_blocks:
             (squares,) = self._run_pass(passes.rounded_squares, (self.means,), passes.add_parts)
             variances = squares / self.divisor
-        self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
+        self.deviations = find_scales(variances, self.means, self.names) if scale else np.ones(self.size)
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
         self._variances = np.ones(self.size) if scale else variances
         spreads = np.sqrt(variances)
@@ -190,7 +190,7 @@ class PassOperator(Operator):
 
     def _check_moments(self, found: Moments) -> None:
         if found.bad:
-            raise NonFiniteError(non_finite_message("X", found.bad, found.row, found.column, self.names))
+            raise NonFiniteError(say_non_finite("X", found.bad, found.row, found.column, self.names))
 
     def _run_pass(self, function: Callable[..., Any], arguments: tuple[Any, ...], merge: Callable[..., Any]) -> Any:
         self.passes_made += 1
@@ -199,14 +199,14 @@ class PassOperator(Operator):
     def _answer(self, requests: list[Request]) -> list[NDArray[np.float64]]:
         """One pass for all requests; equal ones are computed once."""
         first: dict[Any, int] = {}
-        places = [first.setdefault(_key(request), len(first)) for request in requests]
+        places = [first.setdefault(_make_key(request), len(first)) for request in requests]
         distinct = [requests[places.index(place)] for place in range(len(first))]
         plan = passes.plan_requests(distinct, self.size)
         sums = self._run_pass(passes.evaluate, (self.standard, distinct, plan), passes.add_parts)
         answers = [np.asarray(total, dtype=np.float64) / self.divisor for total in sums]
         return [answers[place] for place in places]
 
-    def together(self, work: Sequence[Callable[[], Any]]) -> list[Any]:
+    def run_together(self, work: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run computations side by side: each pass answers what all of them ask for."""
         return self._shared.run(work)
 
@@ -217,7 +217,7 @@ class PassOperator(Operator):
         """From remembered columns where all are known, else one pass."""
         if self._gram_operator is not None:
             return self._gram_operator.apply_support(indices, weights).astype(self.dtype, copy=False)
-        if self._known(indices):
+        if self._knows(indices):
             known = self._recall(indices) @ np.asarray(weights, dtype=np.float64)
             return np.asarray(known, dtype=self.dtype)
         asked = [Request("product", indices, np.asarray(weights, dtype=np.float64))]
@@ -344,7 +344,7 @@ class PassOperator(Operator):
         route = {"route": "passes", "passes": self.passes_made}
         return super().describe() | facts | route | self.decisions
 
-    def _known(self, indices: Indices) -> bool:
+    def _knows(self, indices: Indices) -> bool:
         return all(index in self._columns for index in indices.tolist())
 
     def _recall(self, indices: Indices) -> NDArray[np.float64]:
@@ -370,6 +370,6 @@ class PassOperator(Operator):
         self._blocks_known[indices.tobytes()] = block
 
 
-def _key(request: Request) -> Any:
+def _make_key(request: Request) -> Any:
     indices = None if request.indices is None else request.indices.tobytes()
     return request.kind, indices, None if request.weights is None else np.asarray(request.weights).tobytes()

@@ -199,9 +199,9 @@ def plan_requests(requests: Sequence[Request], size: int) -> Plan:
 def evaluate(block: Block, standard: Standard, requests: Sequence[Request], plan: Plan) -> list[NDArray[Any]]:
     """One block's share of every request; chosen variables are taken out of it once for all of them.
 
-    The shares of all blocks add up to the answers, still to be divided by n - ddof.
+    The parts of all blocks add up to the answers, still to be divided by n - ddof.
     """
-    rows = chosen(block, standard, plan.union) if plan.union is not None and len(plan.union) else None
+    rows = take_variables(block, standard, plan.union) if plan.union is not None and len(plan.union) else None
     parts: list[NDArray[Any]] = []
     joint = iter(_products(block, standard, plan, rows)) if plan.weights.shape[1] else iter(())
     for request, places in zip(requests, plan.places, strict=True):
@@ -211,7 +211,7 @@ def evaluate(block: Block, standard: Standard, requests: Sequence[Request], plan
             parts.append(CHOSEN_KINDS[request.kind](block, standard, rows[:, places]))
         elif places is not None:
             assert request.indices is not None
-            part = chosen(block, standard, request.indices)
+            part = take_variables(block, standard, request.indices)
             parts.append(CHOSEN_KINDS[request.kind](block, standard, part))
         else:
             parts.append(KINDS[request.kind](block, standard, request))
@@ -232,10 +232,10 @@ def _products(block: Block, standard: Standard, plan: Plan, rows: Floats | None)
     """D'D x for all vectors of the plan, one per row of the answer, in the precision of the block."""
     if rows is None:
         return _block_product(block, standard, Request("block", weights=plan.weights))
-    return _against(block, standard, (rows @ plan.weights).astype(block.dtype, copy=False))
+    return _combine_rows(block, standard, (rows @ plan.weights).astype(block.dtype, copy=False))
 
 
-def chosen(block: Block, standard: Standard, indices: Indices) -> Floats:
+def take_variables(block: Block, standard: Standard, indices: Indices) -> Floats:
     """Some variables of the block, centred and scaled, as dense float64 of shape (rows, len(indices)).
 
     Dense blocks are rounded as data in memory are: once after centring, once after scaling.
@@ -256,7 +256,7 @@ def _standardise(rows: NDArray[Any], means: Floats, deviations: Floats) -> NDArr
     return np.asarray(centred)
 
 
-def _against(block: Block, standard: Standard, scores: NDArray[Any]) -> NDArray[Any]:
+def _combine_rows(block: Block, standard: Standard, scores: NDArray[Any]) -> NDArray[Any]:
     """S'D for scores S of shape (rows, m), in the precision of the scores. This way round BLAS is 2-3 times faster."""
     if not is_sparse_block(block) and (standard.explicit or scores.dtype != block.dtype):
         total = np.zeros((scores.shape[1], len(standard.means)))
@@ -277,8 +277,8 @@ def _transposed_product(block: Block, scores: NDArray[Any]) -> NDArray[Any]:
     if is_sparse_block(block):
         return np.ascontiguousarray((block.T @ scores).T)
     if scores.shape[1] == 1 and block.flags.c_contiguous:
-        every = np.arange(len(block), dtype=np.int64)
-        return kernels.combine_rows(block, every, scores[:, 0])[None]
+        all_rows = np.arange(len(block), dtype=np.int64)
+        return kernels.combine_rows(block, all_rows, scores[:, 0])[None]
     product: NDArray[Any] = scores.T @ block
     return product
 
@@ -293,7 +293,7 @@ def _block_product(block: Block, standard: Standard, request: Request) -> NDArra
         return total
     scaled = np.asarray(request.weights, dtype=np.float64) / standard.deviations[:, None]
     scores = block @ scaled.astype(block.dtype) - standard.means @ scaled
-    return _against(block, standard, scores.astype(block.dtype, copy=False))
+    return _combine_rows(block, standard, scores.astype(block.dtype, copy=False))
 
 
 def _submatrix(block: Block, standard: Standard, rows: Floats) -> NDArray[Any]:
@@ -318,7 +318,7 @@ def _gram(block: Block, standard: Standard, request: Request) -> NDArray[Any]:
 
 KINDS = {"block": _block_product, "gram": _gram}
 """Kinds of request for all variables. A new one is a function here and a row in this table, or in the next."""
-CHOSEN_KINDS = {"columns": _against, "submatrix": _submatrix}
+CHOSEN_KINDS = {"columns": _combine_rows, "submatrix": _submatrix}
 """Kinds that need some variables of the block, centred and scaled, besides it."""
 
 

@@ -12,7 +12,7 @@ from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
 
 SHORT_NUMBERS_FROM = 1 << 20
 """Stored entries from which the products no longer fit in the caches."""
@@ -58,7 +58,7 @@ class SparseData(Operator):
         self.deviations = np.ones(self.size)
         variances = check_variances(self._variances(), self.dtype)
         if scale:
-            self.deviations = scales(variances, self.means, self.names)
+            self.deviations = find_scales(variances, self.means, self.names)
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
@@ -201,5 +201,5 @@ def _check_fits(values: Any) -> None:
     """Refuse data whose copy by columns, with short sample numbers beside it, would not fit."""
     entries = int(values.nnz)
     copied = 0 if values.format == "csc" else (values.dtype.itemsize + values.indices.itemsize) * entries
-    what = f"X by columns ({values.shape[0]} x {values.shape[1]}, {entries} entries)"
-    check_room(copied + 2 * entries, what, "save X as an .h5ad file and pass its path, which is read in passes")
+    subject = f"X by columns ({values.shape[0]} x {values.shape[1]}, {entries} entries)"
+    check_room(copied + 2 * entries, subject, "save X as an .h5ad file and pass its path, which is read in passes")

@@ -40,20 +40,22 @@ class DeviceBlock(Iteration):
 
     def begin(self, starts: Sequence[SparseVector]) -> list[float]:
         """Take the starts; their objectives."""
-        with self._room():
+        with self._guard_memory():
             self.whole = self.block = _make_block(self.operator, len(starts))
             self.stepping: Sequence[int] = range(len(starts))
             self.last: list[SparseVector] = []
             return self.block.begin(starts, self.cardinalities)
 
-    def _room(self) -> AbstractContextManager[None]:
+    def _guard_memory(self) -> AbstractContextManager[None]:
         data = self.operator
-        return data._room("blocks of cardinalities", 4 * len(self.cardinalities) * data.size * data.dtype.itemsize)
+        return data._guard_memory(
+            "blocks of cardinalities", 4 * len(self.cardinalities) * data.size * data.dtype.itemsize
+        )
 
     def advance(self, runs: Sequence[int], most: int, *, ahead: bool = True) -> Sequence[Iterable[Look]]:
         """LOOK more iterations; no product vanishes, because A is semidefinite and the objectives grow."""
-        with self._room():
-            values = self.block.chunk(tf32=self.rough)
+        with self._guard_memory():
+            values = self.block.run_chunk(tf32=self.rough)
         return [[(value, 1.0, False) for value in row] for row in values.T.tolist()]
 
     def keep(self, runs: Sequence[int]) -> Sequence[int]:
@@ -62,7 +64,7 @@ class DeviceBlock(Iteration):
             return self.stepping
         stepping = np.array(self.stepping)
         moving = np.isin(stepping, runs)
-        with self._room():
+        with self._guard_memory():
             leaving = np.flatnonzero(~moving)
             if self.block is not self.whole:
                 self.whole.take(stepping[leaving], self.block, leaving)
@@ -74,8 +76,8 @@ class DeviceBlock(Iteration):
     def iterate(self, run: int, step: int) -> SparseVector:
         """The last iterate of a run; when all have ended they come at one go."""
         if not self.last:
-            with self._room():
-                self.last = self.whole.vectors_now()
+            with self._guard_memory():
+                self.last = self.whole.read_vectors()
         return self.last[run]
 
 
@@ -134,11 +136,11 @@ class Block:
         torch.matmul(self.scores, self.data.variables.T, out=self.products)
         projection = self.data.projection
         if projection is not None:
-            self.products.copy_(projection.of_product(self.products, self.scores))
+            self.products.copy_(projection.project_product(self.products, self.scores))
         self._truncate()
         combined = self.vectors @ self.data.variables
         if projection is not None:
-            combined = projection.of_scores(combined, self.vectors @ projection.against_native)
+            combined = projection.project_scores(combined, self.vectors @ projection.against_native)
         combined = combined.double() / self.lengths[:, None]
         self.values[slot] = (combined * combined).sum(dim=1) / self.data.divisor
         self.scores.copy_(combined / self.data.divisor)
@@ -153,15 +155,15 @@ class Block:
             squared = (self.vectors.double() ** 2).sum(dim=1)
         self.lengths.copy_(squared.sqrt().clamp(min=np.finfo(np.float64).tiny))
 
-    def _chunk(self, *, tf32: bool) -> None:
+    def _make_chunk(self, *, tf32: bool) -> None:
         with torch_kernels.matmul_precision(tf32=tf32):
             for slot in range(LOOK):
                 self._step(slot)
 
-    def chunk(self, *, tf32: bool) -> Floats:
+    def run_chunk(self, *, tf32: bool) -> Floats:
         """LOOK more iterations; their objectives, one row per iteration."""
         if not self.triton:
-            self._chunk(tf32=tf32)
+            self._make_chunk(tf32=tf32)
         else:
             if tf32 not in self.graphs:
                 self._capture(tf32=tf32)
@@ -174,16 +176,16 @@ class Block:
         import torch
 
         scores = self.scores.clone()
-        self._chunk(tf32=tf32)
+        self._make_chunk(tf32=tf32)
         self.scores.copy_(scores)
         torch.cuda.synchronize(scores.device)
-        self.graphs[tf32] = torch_kernels.record_graph(lambda: self._chunk(tf32=tf32))
+        self.graphs[tf32] = torch_kernels.record_graph(lambda: self._make_chunk(tf32=tf32))
 
     def take(self, rows: NDArray[np.int64], source: Block, places: NDArray[np.int64]) -> None:
         """Keep iterates of a narrower block as these rows."""
         self.vectors[self.data._places(rows)] = source.vectors[self.data._places(places)]
 
-    def vectors_now(self) -> list[SparseVector]:
+    def read_vectors(self) -> list[SparseVector]:
         """The iterates as unit vectors by their non-zeros."""
         flat = self.vectors.view(-1)
         found = flat.nonzero()[:, 0]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.arrays import CheckedArray, non_finite_message, row_blocks
+from sparseigen.checks.arrays import CheckedArray, row_blocks, say_non_finite
 from sparseigen.checks.coercion import host_array, is_tensor
 from sparseigen.config import require
 from sparseigen.errors import DeviceMemoryError, NonFiniteError, StartError
@@ -26,7 +26,7 @@ from sparseigen.operators.contract import (
     Weights,
 )
 from sparseigen.operators.iteration import Iteration
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, gram_errors, scales
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
 
 RUNS_PER_PASS = 64
 """Runs that step together as a block."""
@@ -54,15 +54,15 @@ class Projection:
         """How many components were taken out."""
         return len(self.components)
 
-    def of_scores(self, scores: Tensor, shares: Tensor) -> Tensor:
+    def project_scores(self, scores: Tensor, coefficients: Tensor) -> Tensor:
         """D P z from D z and W'z; ``scores`` may be a block with one row per vector."""
-        return scores - shares @ self.scores_native
+        return scores - coefficients @ self.scores_native
 
-    def of_product(self, product: Tensor, scores: Tensor) -> Tensor:
+    def project_product(self, product: Tensor, scores: Tensor) -> Tensor:
         """P'D's from D's; ``scores`` may be a block with one row per vector."""
         return product - (scores @ self.scores_native.T) @ self.against_native.T
 
-    def of_rows(self, rows: Tensor, chosen: Any) -> Tensor:
+    def project_rows(self, rows: Tensor, chosen: Any) -> Tensor:
         """The deflated variables from the stored ones, in the precision of ``rows``."""
         if rows.dtype == self.scores.dtype:
             return rows - self.against[chosen] @ self.scores
@@ -122,14 +122,14 @@ class TorchData(Operator):
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
         self.center, self.scale, self.device = center, scale, data.device
         itemsize = int(data.values.dtype.itemsize)
-        needed = self.size * torch_kernels.padded(self.n_samples) * itemsize
-        with device_memory(f"data of {self.n_samples} samples x {self.size} variables", needed, self.device):
+        needed = self.size * torch_kernels.pad_width(self.n_samples) * itemsize
+        with guard_device_memory(f"data of {self.n_samples} samples x {self.size} variables", needed, self.device):
             self.variables = _store_by_variable(data.values, self.device, must_copy=center or scale)
             self.dtype = np.dtype(str(self.variables.dtype).removeprefix("torch."))
             self._check_finite()
             self.means = self._centre() if center else np.zeros(self.size)
             variances = check_variances(self._variances(), self.dtype)
-            self.deviations = scales(variances, self.means, self.names) if scale else np.ones(self.size)
+            self.deviations = find_scales(variances, self.means, self.names) if scale else np.ones(self.size)
             if scale:
                 self.variables /= self._tensor(self.deviations)[:, None]
         self._plain: TorchData | None = None
@@ -160,7 +160,7 @@ class TorchData(Operator):
         variables, samples = np.concatenate(pieces).T
         first = np.lexsort((variables, samples))[0]
         row, column = int(samples[first]), int(variables[first])
-        raise NonFiniteError(non_finite_message("X", len(samples), row, column, self.names))
+        raise NonFiniteError(say_non_finite("X", len(samples), row, column, self.names))
 
     def _centre(self) -> NDArray[np.float64]:
         means = np.empty(self.size)
@@ -183,25 +183,25 @@ class TorchData(Operator):
     def rows(self, chosen: Any) -> Tensor:
         """Some variables in float64 on the device, deflated; ``chosen`` is a slice or a tensor of places."""
         plain = self.variables[chosen].double()
-        return plain if self.projection is None else self.projection.of_rows(plain, chosen)
+        return plain if self.projection is None else self.projection.project_rows(plain, chosen)
 
     def combine(self, indices: Tensor, weights: Tensor) -> Tensor:
         """D z on the device for a sparse z on the device, in the data's precision."""
         scores = torch_kernels.combine_rows(self.variables, indices, weights)
         if self.projection is None:
             return scores
-        return self.projection.of_scores(scores, weights @ self.projection.against_native[indices])
+        return self.projection.project_scores(scores, weights @ self.projection.against_native[indices])
 
     def multiply(self, scores: Tensor) -> Tensor:
         """D's on the device."""
         if torch_kernels.usable(self.variables):
-            vector = scores.new_zeros(torch_kernels.padded(self.n_samples))
+            vector = scores.new_zeros(torch_kernels.pad_width(self.n_samples))
             vector[: self.n_samples] = scores
             product = scores.new_empty(self.size)
             torch_kernels.RowProduct(self.variables)(vector, product)
         else:
             product = torch_kernels.row_dots(self.variables, scores)
-        return product if self.projection is None else self.projection.of_product(product, scores)
+        return product if self.projection is None else self.projection.project_product(product, scores)
 
     def product(self, indices: Tensor, weights: Tensor) -> Tensor:
         """A x on the device for a sparse x on the device."""
@@ -209,7 +209,7 @@ class TorchData(Operator):
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """Scores of the k variables, then every variable's product with the scores."""
-        with self._room("a product", len(indices) * self.n_samples * self.dtype.itemsize):
+        with self._guard_memory("a product", len(indices) * self.n_samples * self.dtype.itemsize):
             product: Vector = self.product(self._places(indices), self._tensor(weights)).cpu().numpy()
         return product
 
@@ -220,14 +220,14 @@ class TorchData(Operator):
 
     def native_columns(self, indices: Indices) -> Tensor:
         """A[:, indices] on the device, in the data's precision."""
-        with self._room(f"{len(indices)} columns", self.size * len(indices) * self.dtype.itemsize):
+        with self._guard_memory(f"{len(indices)} columns", self.size * len(indices) * self.dtype.itemsize):
             scores = self.rows(self._places(indices)).to(self.variables.dtype) / self.divisor
             product = scores @ self.variables.T
-            return (product if self.projection is None else self.projection.of_product(product, scores)).T
+            return (product if self.projection is None else self.projection.project_product(product, scores)).T
 
     def accurate_columns(self, indices: Indices) -> NDArray[np.float64]:
         """A[:, indices] with float64 products whatever the data are stored in, laid out by columns."""
-        with self._room(f"{len(indices)} columns in float64", 8 * self.size * len(indices)):
+        with self._guard_memory(f"{len(indices)} columns in float64", 8 * self.size * len(indices)):
             chosen = self.rows(self._places(indices)) / self.divisor
             pieces = [(chosen @ self.rows(rows).T).cpu().numpy() for rows in self._blocks()]
         rows: NDArray[np.float64] = np.hstack(pieces)
@@ -256,7 +256,7 @@ class TorchData(Operator):
     def factor_rows(self, rows: Indices | slice) -> Tensor:
         """Variables in float64 on the device, divided so that A = FF'."""
         chosen = rows if isinstance(rows, slice) else self._places(rows)
-        with self._room("the data in float64", 8 * self.n_samples * self.size):
+        with self._guard_memory("the data in float64", 8 * self.n_samples * self.size):
             return self.rows(chosen) * float(1.0 / np.sqrt(self.divisor))
 
     def _plain_diagonal(self) -> NDArray[np.float64]:
@@ -277,7 +277,7 @@ class TorchData(Operator):
         """Projection deflation in the same memory: only W and S are new."""
         deflated = copy.copy(self)
         deflated.__dict__.pop("_diagonal_once", None)
-        with self._room("deflation", 40 * self.size):
+        with self._guard_memory("deflation", 40 * self.size):
             deflated.projection = extend_projection(self, vector)
         deflated._plain, deflated._kept = self.plain, {}
         return deflated
@@ -286,7 +286,9 @@ class TorchData(Operator):
         """A[rows, columns], accumulated in float64; nothing else leaves the device."""
         columns = rows if columns is None else columns
         count = len(rows) + len(columns)
-        with self._room(f"{count} variables in float64", 8 * (count * self.n_samples + len(rows) * len(columns))):
+        with self._guard_memory(
+            f"{count} variables in float64", 8 * (count * self.n_samples + len(rows) * len(columns))
+        ):
             left = self.rows(self._places(rows))
             right = left if rows is columns else self.rows(self._places(columns))
             block: NDArray[np.float64] = (left @ right.T / self.divisor).cpu().numpy()
@@ -295,7 +297,7 @@ class TorchData(Operator):
     def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
         """|D x|^2 / (n - ddof) in float64, and how far off it can be: sums of k, then of n terms."""
         torch = require("torch", purpose="TorchData")
-        with self._room("a quadratic form", 8 * len(indices) * self.n_samples):
+        with self._guard_memory("a quadratic form", 8 * len(indices) * self.n_samples):
             rows = self.rows(self._places(indices))
             entries = torch.as_tensor(np.array(weights, dtype=np.float64), device=self.device)
             scores = entries @ rows
@@ -312,7 +314,7 @@ class TorchData(Operator):
             return super().restricted(indices)
         chosen = copy.copy(self)
         chosen.__dict__.pop("_diagonal_once", None)
-        with self._room(f"{len(indices)} variables", len(indices) * self.n_samples * self.dtype.itemsize):
+        with self._guard_memory(f"{len(indices)} variables", len(indices) * self.n_samples * self.dtype.itemsize):
             chosen.variables = _gather_rows(self.variables, self._places(indices))
         chosen.size, chosen.candidates, chosen._kept = len(indices), len(indices), {}
         chosen.names = None if self.names is None else tuple(self.names[i] for i in indices)
@@ -321,15 +323,15 @@ class TorchData(Operator):
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two matrix products."""
-        with self._room("a block product", 2 * block.size * self.dtype.itemsize):
+        with self._guard_memory("a block product", 2 * block.size * self.dtype.itemsize):
             vectors = self._tensor(block).T
             scores = vectors @ self.variables
             if self.projection is not None:
-                scores = self.projection.of_scores(scores, vectors @ self.projection.against_native)
+                scores = self.projection.project_scores(scores, vectors @ self.projection.against_native)
             scores = scores / self.divisor
             product = scores @ self.variables.T
             if self.projection is not None:
-                product = self.projection.of_product(product, scores)
+                product = self.projection.project_product(product, scores)
             applied: Matrix = product.cpu().numpy().T
         return applied
 
@@ -348,7 +350,7 @@ class TorchData(Operator):
         """Row blocks of A made and used up on the device, in the data's precision."""
         from sparseigen.operators.torch_rows import top_row_sums
 
-        with self._room("blocks of rows", 1 << 30):
+        with self._guard_memory("blocks of rows", 1 << 30):
             return top_row_sums(self, rows, weights, count)
 
     @property
@@ -365,8 +367,8 @@ class TorchData(Operator):
             self._kept[key] = make()
         return self._kept[key]
 
-    def _room(self, what: str, needed: int) -> AbstractContextManager[None]:
-        return device_memory(what, needed, self.device)
+    def _guard_memory(self, subject: str, needed: int) -> AbstractContextManager[None]:
+        return guard_device_memory(subject, needed, self.device)
 
     def describe(self) -> dict[str, object]:
         """Adds the device, the number of samples and what was done to the columns."""
@@ -380,26 +382,26 @@ class TorchData(Operator):
 
 
 @contextmanager
-def device_memory(what: str, needed: int, device: Any) -> Iterator[None]:
+def guard_device_memory(subject: str, needed: int, device: Any) -> Iterator[None]:
     """Work on the device in full precision; running out of its memory raises an error that says what to do."""
     torch = require("torch", purpose="TorchData")
-    here = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    on_device = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
     try:
-        with here, torch_kernels.matmul_precision(tf32=False):
+        with on_device, torch_kernels.matmul_precision(tf32=False):
             yield
     except torch.cuda.OutOfMemoryError as error:
         free = torch.cuda.mem_get_info(device)[0] / 2**30 if torch.cuda.is_available() else 0.0
         message = (
-            f"{what} need about {needed / 2**30:.2f} GiB on {device}, which has {free:.2f} GiB free. Use float32, free "
-            "other tensors there, pass data one row per variable with center=False (no copy is made then), or keep the "
-            "data in host memory (leave device out)."
+            f"{subject} need about {needed / 2**30:.2f} GiB on {device}, which has {free:.2f} GiB free. Use float32, "
+            "free other tensors there, pass data one row per variable with center=False (no copy is made then), or "
+            "keep the data in host memory (leave device out)."
         )
         raise DeviceMemoryError(message) from error
 
 
 def _gather_rows(variables: Tensor, places: Tensor) -> Tensor:
     """Some rows, padded like all of them."""
-    storage = variables.new_zeros(len(places), torch_kernels.padded(variables.shape[1]))
+    storage = variables.new_zeros(len(places), torch_kernels.pad_width(variables.shape[1]))
     chosen = storage[:, : variables.shape[1]]
     chosen.copy_(variables[places])
     return chosen
@@ -416,7 +418,7 @@ def _store_by_variable(values: Any, device: Any, *, must_copy: bool) -> Tensor:
         return values.T
     dtype = values.dtype if tensor else getattr(torch, str(values.dtype))
     n_samples, size = values.shape
-    stride = torch_kernels.padded(n_samples)
+    stride = torch_kernels.pad_width(n_samples)
     storage = torch.empty(size, stride, dtype=dtype, device=device)
     storage[:, n_samples:] = 0.0
     variables = storage[:, :n_samples]

@@ -55,7 +55,7 @@ class Mailbox:
             self.arrived.synchronize()
         return [np.array(copy.numpy()) for copy in self.copies]
 
-    def beside(self) -> AbstractContextManager[Any]:
+    def work_beside(self) -> AbstractContextManager[Any]:
         """Work on a stream of its own that waits only for what was enqueued before the last copies."""
         if not self.on_device:
             return nullcontext()
@@ -104,17 +104,17 @@ class DeviceRun(Iteration):
         """Take the start; its objective."""
         (self.start,) = starts
         self.launched = self.looked = 0
-        with self._room():
+        with self._guard_memory():
             self.steps = self._choose_steps()
             return [self.steps.begin(self.start.indices, self.start.weights, self.cardinalities[0])]
 
-    def _room(self) -> AbstractContextManager[None]:
-        return self.operator._room("the power iteration", 40 * self.operator.size)
+    def _guard_memory(self) -> AbstractContextManager[None]:
+        return self.operator._guard_memory("the power iteration", 40 * self.operator.size)
 
     def step(self, vector: SparseVector, cardinality: int, run: int = 0) -> PowerStep:
         """Product and truncation on the device; only k numbers come back."""
         data = self.operator
-        with data._room("a product", len(vector.indices) * data.n_samples * data.dtype.itemsize):
+        with data._guard_memory("a product", len(vector.indices) * data.n_samples * data.dtype.itemsize):
             places, entries = data._places(vector.indices), data._tensor(vector.weights)
             product = data.product(places, entries)
             value = float(entries.double() @ product[places].double())
@@ -125,7 +125,7 @@ class DeviceRun(Iteration):
     def advance(self, runs: Sequence[int], most: int, *, ahead: bool = True) -> Sequence[Iterable[Look]]:
         """Look at the next chunk, alternately in two rings; with ``ahead`` the one behind it is enqueued before."""
         useful = -(-most // self.steps.length)
-        with self._room():
+        with self._guard_memory():
             while self.launched - self.looked < min(1 + (self.steps.ahead if ahead else 0), useful):
                 self.steps.launch(self.launched % 2)
                 self.launched += 1
@@ -138,7 +138,7 @@ class DeviceRun(Iteration):
         """The iterate after so many steps of the chunk last looked at."""
         if step == 0 and self.looked <= 1:
             return self.start
-        with self._room():
+        with self._guard_memory():
             return SparseVector(*self.steps.iterate((self.looked - 1) % 2, step))
 
 
@@ -163,7 +163,7 @@ class Steps(Protocol):
         """The iterate after that many steps of the ring's chunk (0: the one before it)."""
 
 
-def _unit(indices: Tensor, entries: Tensor) -> tuple[Indices, Floats]:
+def _fetch_unit(indices: Tensor, entries: Tensor) -> tuple[Indices, Floats]:
     places: Indices = indices.cpu().numpy().astype(np.int64)
     values: Floats = entries.double().cpu().numpy()
     return places, values / np.linalg.norm(values)
@@ -175,7 +175,7 @@ class TorchSteps:
     def __init__(self, data: TorchData, *, nonnegative: bool) -> None:
         self.data, self.nonnegative = data, nonnegative
         on_device = bool(data.variables.is_cuda)  # on the CPU looking costs nothing
-        self.length, self.ahead = _pace(data) if on_device else (1, 0)
+        self.length, self.ahead = _choose_pace(data) if on_device else (1, 0)
         self.rings: list[list[tuple[Tensor, Tensor]]] = [[], []]
         self.seen: list[Tensor] = [None, None]
 
@@ -218,7 +218,7 @@ class TorchSteps:
 
     def iterate(self, ring: int, step: int) -> tuple[Indices, Floats]:
         """The iterate after that many steps of the ring's chunk (0: the one before it)."""
-        return _unit(*self.rings[ring][step])
+        return _fetch_unit(*self.rings[ring][step])
 
 
 class TritonSteps:
@@ -227,14 +227,14 @@ class TritonSteps:
     def __init__(self, data: TorchData, *, nonnegative: bool) -> None:
         import torch
 
-        self.data, (self.length, self.ahead) = data, _pace(data)
+        self.data, (self.length, self.ahead) = data, _choose_pace(data)
         size, variables = data.size, data.variables
         self.multiply = torch_kernels.RowProduct(variables)
         self.combine = torch_kernels.RowCombination(variables, data.divisor, extra=data.projection is not None)
         self.select = torch_kernels.Selection(variables, 1, size, nonnegative=nonnegative)
         count, wide = self.length, {"dtype": torch.float64, "device": variables.device}
         self.product = variables.new_zeros(1, size)
-        self.scores = variables.new_zeros(torch_kernels.padded(data.n_samples))
+        self.scores = variables.new_zeros(torch_kernels.pad_width(data.n_samples))
         # Slot 0 of a ring is where its chunk began, which is where the other ring's chunk ended.
         self.indices = torch.zeros(2, count + 1, size, dtype=torch.int32, device=variables.device)
         self.entries = variables.new_zeros(2, count + 1, size)
@@ -260,7 +260,7 @@ class TritonSteps:
         self.norm_parts[0] = 1.0
         self._score(1, last, self.n_start)
         if count != self.cardinality:
-            self.indices[1, last, 0] = -1  # a start of another size is no repetition, whatever it shares
+            self.indices[1, last, 0] = -1  # a start of another size is no repetition, whatever they have in common
         return float(self.seen[1, last, :-1].sum())
 
     def _score(self, ring: int, slot: int, count: Tensor) -> None:
@@ -268,22 +268,22 @@ class TritonSteps:
         if self.data.projection is not None:
             # Entries behind the first ``count`` are left over from earlier uses of the ring.
             valid = entries * (self.places < count)
-            shares = valid @ self.data.projection.against_native.index_select(0, indices.clamp(min=0))
-            self.combine.subtract(shares @ self.data.projection.scores_native)
+            coefficients = valid @ self.data.projection.against_native.index_select(0, indices.clamp(min=0))
+            self.combine.subtract(coefficients @ self.data.projection.scores_native)
         self.combine(indices, entries, count, self.norm_parts, self.scores, seen[:-1], seen[-1:])
 
     def _step(self, ring: int, slot: int) -> None:
         self.multiply(self.scores, self.product)
         if self.data.projection is not None:
             scores = self.scores[None, : self.data.n_samples]
-            self.product.copy_(self.data.projection.of_product(self.product, scores))
+            self.product.copy_(self.data.projection.project_product(self.product, scores))
         self.select.compact(
             self.product, self.wanted, self.indices[ring, slot - 1], self.indices[ring, slot],
             self.entries[ring, slot], self.norm_parts, self.changes[ring, slot - 1],
         )  # fmt: skip
         self._score(ring, slot, self.wanted)
 
-    def _chunk(self, ring: int) -> None:
+    def _make_chunk(self, ring: int) -> None:
         self.indices[ring, 0].copy_(self.indices[1 - ring, self.length])
         self.entries[ring, 0].copy_(self.entries[1 - ring, self.length])
         for slot in range(1, self.length + 1):
@@ -298,15 +298,15 @@ class TritonSteps:
         import torch
 
         before = self.scores.clone()
-        self._chunk(ring)
+        self._make_chunk(ring)
         self.scores.copy_(before)
         torch.cuda.synchronize(self.scores.device)
-        self.graphs[ring] = torch_kernels.record_graph(lambda: self._chunk(ring))
+        self.graphs[ring] = torch_kernels.record_graph(lambda: self._make_chunk(ring))
 
     def launch(self, ring: int) -> None:
         """Replay the ring's graph, and copy what the host will look at behind it."""
         if not self.scores.is_cuda:  # the kernels interpreted, for tests
-            self._chunk(ring)
+            self._make_chunk(ring)
         else:
             if None in self.graphs:
                 for recorded in (1, 0):  # recording ring 1 writes into it: ring 0 has not yet been taken from it
@@ -331,11 +331,11 @@ class TritonSteps:
     def iterate(self, ring: int, step: int) -> tuple[Indices, Floats]:
         """The iterate after that many steps of the ring's chunk (0: the one before it)."""
         indices, entries = self.indices[ring, step, : self.cardinality], self.entries[ring, step, : self.cardinality]
-        with self.on_host[ring].beside():
-            return _unit(indices, entries)
+        with self.on_host[ring].work_beside():
+            return _fetch_unit(indices, entries)
 
 
-def _pace(data: TorchData) -> tuple[int, int]:
+def _choose_pace(data: TorchData) -> tuple[int, int]:
     """Iterations per chunk, and chunks ahead: a chunk of long steps is worth more than the wait it would save."""
     long = data.size * data.n_samples >= LONG_STEP
     return CHUNK["long" if long else "short"], 0 if long else 1

@@ -40,12 +40,12 @@ MOST_OPERATIONS = {"cuda": 4.0e14, "cpu": 4.0e12}
 
 def top_row_sums(data: TorchData, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats, Floats]:
     """See `Operator.top_row_sums`; the shortfall is infinite where the sums would take more than seconds."""
-    sums, least, nothing = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
+    sums, least, shortfall = np.zeros(len(rows)), np.zeros(len(rows)), np.zeros(len(rows))
     if count == 0 or len(rows) == 0:
-        return sums, least, nothing
+        return sums, least, shortfall
     if float(data.size) * len(rows) * (data.n_samples + 256) > MOST_OPERATIONS[data.device.type]:
-        return sums, least, nothing + np.inf
-    sums, least = _computed_sums(data, rows, weights, count)
+        return sums, least, shortfall + np.inf
+    sums, least = _compute_sums(data, rows, weights, count)
     rank = 0 if data.projection is None else data.projection.rank
     precision = np.finfo(data.dtype)
     unit = float(precision.eps) / 2.0
@@ -56,7 +56,7 @@ def top_row_sums(data: TorchData, rows: Indices, weights: Weights, count: int) -
     return sums, least, 4.0 * unit * sums + gamma * radii[rows] * largest * (1.0 + 4.0 * unit) + flushed
 
 
-def _computed_sums(data: TorchData, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats]:
+def _compute_sums(data: TorchData, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats]:
     """The sums and the smallest product used, as computed."""
     import torch
 
@@ -68,7 +68,7 @@ def _computed_sums(data: TorchData, rows: Indices, weights: Weights, count: int)
     pieces = []
     for first in range(0, len(rows), step):
         places = rows[first : first + step]
-        scores = _deflated_rows(data, places)
+        scores = _deflate_rows(data, places)
         block = torch.matmul(scores, against, out=storage[: len(places)])
         if data.projection is not None:
             block.addmm_(scores @ data.projection.scores_native.T, data.projection.against_native.T, alpha=-1.0)
@@ -79,9 +79,9 @@ def _computed_sums(data: TorchData, rows: Indices, weights: Weights, count: int)
     return sums, least
 
 
-def _deflated_rows(data: TorchData, places: Indices) -> Tensor:
+def _deflate_rows(data: TorchData, places: Indices) -> Tensor:
     """Some variables in the data's precision; neighbours are not copied."""
     together = bool((np.diff(places) == 1).all())
     chosen = slice(int(places[0]), int(places[-1]) + 1) if together else data._places(places)
     plain = data.variables[chosen]
-    return plain if data.projection is None else data.projection.of_rows(plain, chosen)
+    return plain if data.projection is None else data.projection.project_rows(plain, chosen)

@@ -30,10 +30,10 @@ class WrappedOperator(Operator):
         self.size, self.dtype, self.names = base.size, base.dtype, base.names
 
     @abstractmethod
-    def _around(self, base: Operator) -> Operator:
+    def _wrap(self, base: Operator) -> Operator:
         """The same made of another operator for the base's matrix."""
 
-    def _facts(self) -> dict[str, Any]:
+    def _list_facts(self) -> dict[str, Any]:
         """What `describe` adds to what the base says."""
         return {}
 
@@ -43,17 +43,17 @@ class WrappedOperator(Operator):
         costs = self.base.costs
         return replace(costs, runs_per_pass=1) if costs.transfers else costs
 
-    def together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
+    def run_together(self, work: Sequence[Callable[[], Answer]]) -> list[Answer]:
         """As the base does it."""
-        return self.base.together(work)
+        return self.base.run_together(work)
 
     def prepared_for(self, n_products: int) -> Operator:
         """Prepare the base."""
-        return self._around(self.base.prepared_for(n_products))
+        return self._wrap(self.base.prepared_for(n_products))
 
     def describe(self) -> dict[str, Any]:
         """What the base says, and what was made of it."""
-        return self.base.describe() | self._facts()
+        return self.base.describe() | self._list_facts()
 
 
 class ShiftedOperator(WrappedOperator):
@@ -65,10 +65,10 @@ class ShiftedOperator(WrappedOperator):
         if base.positive_semidefinite and self.multiplier > 0.0 and self.shift >= 0.0:
             self.positive_semidefinite = True
 
-    def _around(self, base: Operator) -> Operator:
+    def _wrap(self, base: Operator) -> Operator:
         return ShiftedOperator(base, multiplier=self.multiplier, shift=self.shift)
 
-    def _facts(self) -> dict[str, Any]:
+    def _list_facts(self) -> dict[str, Any]:
         return {"multiplier": self.multiplier, "shifted_by": self.shift}
 
     @property
@@ -147,18 +147,18 @@ class ShiftedOperator(WrappedOperator):
 
     def restricted(self, indices: Indices) -> Operator:
         """The base's restriction in such a wrapper: it may be made where the data are."""
-        return self._around(self.base.restricted(indices))
+        return self._wrap(self.base.restricted(indices))
 
 
-def scaled(operator: Operator, factor: float) -> Operator:
+def scale_operator(operator: Operator, factor: float) -> Operator:
     """The matrix factor * A; the operator itself for factor 1.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sparseigen.operators import as_operator
-    >>> from sparseigen.operators.wrapped import scaled
-    >>> scaled(as_operator(np.diag([1.0, 2.0])), -1.0).diagonal().tolist()
+    >>> from sparseigen.operators.wrapped import scale_operator
+    >>> scale_operator(as_operator(np.diag([1.0, 2.0])), -1.0).diagonal().tolist()
     [-1.0, -2.0]
     """
     if factor == 1.0:
@@ -178,10 +178,10 @@ class RestrictedOperator(WrappedOperator):
         self.positive_semidefinite = base.positive_semidefinite or None
         self.factor_rank = base.factor_rank
 
-    def _around(self, base: Operator) -> Operator:
+    def _wrap(self, base: Operator) -> Operator:
         return RestrictedOperator(base, self.candidates)
 
-    def _facts(self) -> dict[str, Any]:
+    def _list_facts(self) -> dict[str, Any]:
         return {"candidates": self.size}
 
     def _diagonal(self) -> NDArray[np.float64]:

@@ -29,12 +29,12 @@ MOST_EDGES = 600
 """Edges drawn of one set, the heaviest."""
 
 
-def drawn_vertices(groups: Sequence[Sequence[int]]) -> list[int]:
+def choose_drawn_vertices(groups: Sequence[Sequence[int]]) -> list[int]:
     """The vertices that get a place: the best connected of each set, those in most sets first when there are too many.
 
     Examples
     --------
-    >>> drawn_vertices([[3, 1], [1, 2]])
+    >>> choose_drawn_vertices([[3, 1], [1, 2]])
     [1, 2, 3]
     """
     counts = Counter(v for group in groups for v in group[:MOST_DRAWN])
@@ -127,7 +127,9 @@ def graph_report(
     places = None if positions is None else as_positions(positions)
     title = "Densest subgraph" if title is None else str(title)
     groups = [_group_vertices(result, model) for result in results]
-    drawn = drawn_vertices([group.vertices for group in groups]) if graph is not None or places is not None else []
+    drawn = (
+        choose_drawn_vertices([group.vertices for group in groups]) if graph is not None or places is not None else []
+    )
     pool = _pool_labels(results)
     payload = {
         "title": title,
@@ -251,9 +253,9 @@ def _place_vertices(
 
 
 def _thin_background(places: dict[Any, tuple[float, float]], chosen: set[Any]) -> list[list[float]]:
-    others = [place for node, place in places.items() if node not in chosen]
-    step = max(1, -(-len(others) // MOST_BACKGROUND))
-    return [[round(longitude, 3), round(latitude, 3)] for latitude, longitude in others[::step]]
+    background = [place for node, place in places.items() if node not in chosen]
+    step = max(1, -(-len(background) // MOST_BACKGROUND))
+    return [[round(longitude, 3), round(latitude, 3)] for latitude, longitude in background[::step]]
 
 
 def _pack_point(

@@ -124,7 +124,7 @@ def render(kind: str, title: str, facts: Mapping[str, Any], payload: Mapping[str
         title=title,
         style=_read_part("page.css"),
         script="\n".join(_read_part(name) for name in ("common.js", f"{kind}.js")),
-        library=_packed_library(),
+        library=_pack_library(),
         payload=pack(payload),
         **facts,
     )
@@ -138,17 +138,17 @@ def _escape_turning(value: Any) -> Any:
 
 def pack(payload: Mapping[str, Any]) -> str:
     """Plain values as base64 of compressed JSON: a third of the size, and no text in it can end a script element."""
-    text = json.dumps(plain(payload), separators=(",", ":"), allow_nan=False)
+    text = json.dumps(make_plain(payload), separators=(",", ":"), allow_nan=False)
     return base64.b64encode(zlib.compress(text.encode(), 9)).decode("ascii")
 
 
-def plain(value: Any) -> Any:
+def make_plain(value: Any) -> Any:
     """Values that JSON has: numpy's become Python's, infinities and NaN null, anything else its text.
 
     Examples
     --------
     >>> import numpy as np
-    >>> plain({"k": np.int64(5), "bound": float("inf"), "nodes": ("a", (1, 2))})
+    >>> make_plain({"k": np.int64(5), "bound": float("inf"), "nodes": ("a", (1, 2))})
     {'k': 5, 'bound': None, 'nodes': ['a', [1, 2]]}
     """
     if isinstance(value, float):
@@ -156,10 +156,10 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     if isinstance(value, Mapping):
-        return {str(key): plain(part) for key, part in value.items()}
+        return {str(key): make_plain(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [plain(part) for part in value]
-    return plain(value.tolist()) if hasattr(value, "tolist") else str(value)
+        return [make_plain(part) for part in value]
+    return make_plain(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
 def unpack(packed: str) -> Any:
@@ -189,6 +189,6 @@ def _read_part(name: str) -> str:
 
 
 @cache
-def _packed_library() -> str:
+def _pack_library() -> str:
     offline = require("plotly.offline", purpose="a report page")
     return base64.b64encode(zlib.compress(offline.get_plotlyjs().encode(), 9)).decode("ascii")

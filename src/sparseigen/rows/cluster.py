@@ -44,36 +44,36 @@ class Cluster:
         """The same tasks, computed and kept where they were computed."""
         dask = require("dask", purpose="data on a cluster")
         if self.client is not None:
-            return list(self._guarded(lambda: self.client.persist(list(tasks), optimize_graph=False)))
+            return list(self._guard(lambda: self.client.persist(list(tasks), optimize_graph=False)))
         return list(dask.persist(*tasks, optimize_graph=False))
 
     def gather(self, tasks: Sequence[Any]) -> list[Any]:
         """The values of tasks, in their order."""
         dask = require("dask", purpose="data on a cluster")
         if self.client is not None:
-            if not any(dask.is_dask_collection(task) for task in tasks):  # futures of `mapped`
-                return list(self._guarded(lambda: self.client.gather(list(tasks))))
-            return list(self._guarded(lambda: self.client.compute(list(tasks), optimize_graph=False, sync=True)))
+            if not any(dask.is_dask_collection(task) for task in tasks):  # futures of `map_pairs`
+                return list(self._guard(lambda: self.client.gather(list(tasks))))
+            return list(self._guard(lambda: self.client.compute(list(tasks), optimize_graph=False, sync=True)))
         return list(dask.compute(*tasks, optimize_graph=False))
 
-    def mapped(
-        self, name: str, function: Callable[..., Any], kept: Sequence[Any], others: Sequence[Any], *same: Any
+    def map_pairs(
+        self, name: str, function: Callable[..., Any], kept: Sequence[Any], arguments: Sequence[Any], *common: Any
     ) -> Any:
-        """``function(kept, other, *same)`` for each pair; ``kept`` were persisted. What `gather` and `mapped` accept.
+        """``function(kept, argument, *common)`` for each pair; ``kept`` were persisted. For `gather` and `map_pairs`.
 
         With a client this is one message to the scheduler, a third less time than a graph of lazy tasks.
         """
         if self.client is None:
-            return [self.task(name, function, *pair, *same) for pair in zip(kept, others, strict=True)]
+            return [self.task(name, function, *pair, *common) for pair in zip(kept, arguments, strict=True)]
         self._count += 1
         key = f"{PREFIX}-{name}-{self._run}-{self._count}"
         keys = [f"{key}-{place}" for place in range(len(kept))]
         futures_of = require("distributed", purpose="a cluster").futures_of
         is_lazy = require("dask", purpose="a cluster").is_dask_collection
-        held, shared = ([futures_of(part)[0] if is_lazy(part) else part for part in parts] for parts in (kept, same))
+        held, shared = ([futures_of(part)[0] if is_lazy(part) else part for part in parts] for parts in (kept, common))
         call = partial(_call, function)
-        return self._guarded(
-            lambda: self.client.map(call, held, list(others), key=keys, pure=False, batch_size=None, same=shared)
+        return self._guard(
+            lambda: self.client.map(call, held, list(arguments), key=keys, pure=False, batch_size=None, common=shared)
         )
 
     @property
@@ -81,10 +81,10 @@ class Cluster:
         """Threads of all workers; 4 where there is no client."""
         if self.client is None:
             return 4
-        threads: dict[str, int] = self._guarded(self.client.nthreads)
+        threads: dict[str, int] = self._guard(self.client.nthreads)
         return max(1, sum(threads.values()))
 
-    def _guarded(self, call: Callable[[], Any]) -> Any:
+    def _guard(self, call: Callable[[], Any]) -> Any:
         try:
             return call()
         except SparseigenError:
@@ -113,8 +113,8 @@ class Cluster:
         return None
 
 
-def _call(function: Callable[..., Any], kept: Any, other: Any, same: list[Any]) -> Any:
-    return function(kept, other, *same)
+def _call(function: Callable[..., Any], kept: Any, argument: Any, common: list[Any]) -> Any:
+    return function(kept, argument, *common)
 
 
 def _check_client(client: Any) -> Any:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sparseigen.errors import DtypeError, InputError, MissingDataError, NonFiniteError, OptionError
 from sparseigen.io.columns import TableOptions, name_column
-from sparseigen.io.formats import BY_ENDING, damaged, ending_of, find_endings, find_reader
+from sparseigen.io.formats import BY_ENDING, ending_of, explain_damage, find_endings, find_reader
 from sparseigen.io.text import TextTable
 from sparseigen.io.writing import whole_file, write_whole
 from sparseigen.rows.files import open_rows
@@ -170,7 +170,7 @@ def _read_blocks(rows: RowSource) -> Iterator[NDArray[Any]]:
 def _read_text_blocks(table: TextTable) -> Iterator[NDArray[Any]]:
     """Blocks of a text table; a first line that is not all numbers is a header, a first column of text holds labels."""
     name = table.path.name
-    with damaged(name, "a text table"):
+    with explain_damage(name, "a text table"):
         for block in table.read_blocks(BLOCK_ENTRIES):
             wrong = [column for column in sorted(table.text) if column > 0 or 0 in table.numeric]
             if wrong or not table.numeric:

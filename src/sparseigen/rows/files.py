@@ -28,7 +28,7 @@ from sparseigen.errors import (
 )
 from sparseigen.io.arrow import read_batches, read_facts
 from sparseigen.io.columns import Table
-from sparseigen.io.formats import BY_ENDING, damaged, ending_of, find_endings, find_reader, readable
+from sparseigen.io.formats import BY_ENDING, ending_of, explain_damage, find_endings, find_reader, guard_blocks
 from sparseigen.io.npy import map_array, read_file_header
 from sparseigen.rows.source import (
     CONVERT,
@@ -61,7 +61,7 @@ def open_rows(path: Path, dataset: str | None) -> RowSource:
         several = one_of(known for known, form in BY_ENDING.items() if form.datasets)
         message = f"dataset={dataset!r} names a part of a {several} file; {path.name} has none."
         raise OptionError(message, parameter="dataset")
-    with damaged(path.name, BY_ENDING[ending].name):
+    with explain_damage(path.name, BY_ENDING[ending].name):
         source: RowSource = opener(path, dataset)
     return source
 
@@ -95,7 +95,7 @@ class ZarrRows:
         wide = self.chunk_rows * 16 > self.shape[0] and int(array.chunks[1]) * 4 < self.shape[1]
         self.advice = f"{label} is stored in tall chunks {tuple(array.chunks)}; {CONVERT}" if wide else None
 
-    @readable
+    @guard_blocks
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
         """Blocks that end where chunks end, so that no chunk is decompressed twice, if one fits into a block."""
         step = max(rows - rows % self.chunk_rows, min(rows, self.chunk_rows))
@@ -192,7 +192,7 @@ class ArrowRows:
             f"{path.name} keeps {len(schema)} columns apart, which is slow to read by rows; {CONVERT}" if wide else None
         )
 
-    @readable
+    @guard_blocks
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
         """Batches copied into rows; where batches are small, several of them fill one block."""
         block, filled, skip = None, 0, start

@@ -14,7 +14,7 @@ from sparseigen.checks.coercion import float_dtype
 from sparseigen.checks.memory import check_columns_fit, check_fits
 from sparseigen.config import require
 from sparseigen.errors import InputError, OptionError, one_of
-from sparseigen.io.formats import BY_ENDING, damaged, ending_of, readable
+from sparseigen.io.formats import BY_ENDING, ending_of, explain_damage, guard_blocks
 from sparseigen.io.hdf5 import find_node, open_hdf5, read_matrix, read_names
 from sparseigen.rows.source import (
     CONVERT,
@@ -44,7 +44,7 @@ class Hdf5Rows:
         by_columns = chunks is not None and chunks[0] * 16 > self.shape[0] and chunks[1] * 4 < self.shape[1]
         self.advice = f"{self.label} is stored in tall chunks {chunks}; {CONVERT}" if by_columns else None
 
-    @readable
+    @guard_blocks
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
         """Read straight into the buffers; HDF5 converts on the way."""
         with open_hdf5(self.path) as file:
@@ -97,7 +97,7 @@ class CsrRows:
         group = find_node(file, self.place, self.path.name)
         return [find_node(group, part, self.path.name) for part in ("data", "indices", "indptr")]
 
-    @readable
+    @guard_blocks
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[Any]:
         """CSR matrices of some rows each."""
         from scipy.sparse import csr_matrix
@@ -185,7 +185,7 @@ def turn_columns(path: Path, dataset: str | None) -> RowSource | None:
     if form is None or form.name not in ("AnnData", "HDF5"):
         return None
     place = dataset or "X"
-    with damaged(path.name, ending_of(path)), open_hdf5(path) as file:
+    with explain_damage(path.name, ending_of(path)), open_hdf5(path) as file:
         node = find_node(file, place, path.name) if place in file else None
         if node is None or node.attrs.get("encoding-type") != "csc_matrix":
             return None

@@ -27,7 +27,7 @@ class Partition:
     loader: Callable[[], Any] | None = None
     lazy: Any = None
 
-    def without_lazy(self) -> Partition:
+    def drop_lazy(self) -> Partition:
         """What travels to a worker beside the computed value of the lazy object."""
         return replace(self, lazy=None)
 
@@ -91,7 +91,7 @@ def _list_partitions(parts: Iterable[Any], allowed: str, *, paths: bool) -> list
     return found
 
 
-def where(number: int, partition: Partition) -> str:
+def name_place(number: int, partition: Partition) -> str:
     """How messages name a partition."""
     return f"partition {number} ({partition.name})"
 
@@ -101,10 +101,10 @@ def load_block(number: int, partition: Partition, value: Any = None) -> tuple[An
     try:
         block, names = check_block(value if partition.loader is None else partition.loader())
     except SparseigenError as error:
-        message = f"{where(number, partition)}: {error}"
+        message = f"{name_place(number, partition)}: {error}"
         raise type(error)(message) from error
     except Exception as error:
-        message = f"{where(number, partition)} cannot be loaded: {type(error).__name__}: {error}"
+        message = f"{name_place(number, partition)} cannot be loaded: {type(error).__name__}: {error}"
         raise PartitionError(message) from error
     return block, BlockFacts(
         block.shape[0], block.shape[1], str(block.dtype), hasattr(block, "indptr"), names, _digest(block)
@@ -117,22 +117,27 @@ def _digest(block: Any) -> str:
     return hashlib.sha256(np.ascontiguousarray(rows).tobytes()).hexdigest()
 
 
-def check_alike(number: int, partition: Partition, facts: BlockFacts, expected: BlockFacts, what: str) -> None:
+def check_alike(number: int, partition: Partition, facts: BlockFacts, expected: BlockFacts, subject: str) -> None:
     """Raise if a partition is not what it must be; ``expected.n_rows`` of -1 allows any number of rows."""
     if facts.n_columns != expected.n_columns or expected.n_rows not in (-1, facts.n_rows):
         rows = "any number of" if expected.n_rows < 0 else str(expected.n_rows)
         message = (
-            f"{where(number, partition)} has shape ({facts.n_rows}, {facts.n_columns}); {what} has {rows} rows and "
-            f"{expected.n_columns} columns. All partitions need the same columns, and the same rows whenever loaded."
+            f"{name_place(number, partition)} has shape ({facts.n_rows}, {facts.n_columns}); {subject} has {rows} rows "
+            f"and {expected.n_columns} columns. All partitions need the same columns, and the same rows whenever "
+            "loaded."
         )
         raise PartitionError(message)
     if expected.n_rows >= 0 and facts.digest != expected.digest:
-        message = f"{where(number, partition)} was loaded again and holds other values than before; a loader must not."
+        message = (
+            f"{name_place(number, partition)} was loaded again and holds other values than before; a loader must not."
+        )
         raise PartitionError(message)
     for name in ("dtype", "sparse", "names"):
         found, wanted = getattr(facts, name), getattr(expected, name)
         if found != wanted:
-            message = f"{where(number, partition)} has {name}={found!r}; {what} has {wanted!r}. Make them all alike."
+            message = (
+                f"{name_place(number, partition)} has {name}={found!r}; {subject} has {wanted!r}. Make them all alike."
+            )
             raise PartitionError(message)
 
 
@@ -187,7 +192,7 @@ def _find_files(path: Path) -> list[str]:
 
 def load_partition(number: int, partition: Partition, columns: Sequence[str] | None, value: Any = None) -> Edges:
     """The arcs of one partition, checked; runs on a worker, with the value of a lazy object. Errors name it."""
-    place = where(number, partition)
+    place = name_place(number, partition)
     try:
         if partition.path is not None:
             path = Path(partition.path)

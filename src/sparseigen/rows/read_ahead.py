@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import InputError, OptionError
-from sparseigen.io.formats import damaged
+from sparseigen.io.formats import explain_damage
 from sparseigen.rows.source import RowSource, file_state
 
 BLOCKS_HELD = 3
@@ -66,7 +66,7 @@ class ReadAhead:
                 raise InputError(message)
 
     def _check_unchanged(self) -> None:
-        with damaged(self.source.label, "blocks of rows"):
+        with explain_damage(self.source.label, "blocks of rows"):
             state = file_state(self.source)
         if state != self._state:
             message = (

@@ -19,7 +19,7 @@ from sparseigen.checks.arrays import check_data_shape
 from sparseigen.checks.coercion import check_integers, float_dtype
 from sparseigen.checks.sparse import check_sparse
 from sparseigen.errors import InputError, OptionError, ShapeError
-from sparseigen.io.formats import readable
+from sparseigen.io.formats import guard_blocks
 
 Buffers = Callable[[int], NDArray[Any]]
 """Number of rows -> a free array of that many rows to read into (of the source's dtype, C order)."""
@@ -53,9 +53,9 @@ class RowSource(Protocol):
         """What tells these data from others: equal for equal data, cheap to find."""
 
 
-def as_floats(values: NDArray[Any], dtype: np.dtype[Any], what: str) -> NDArray[Any]:
+def as_floats(values: NDArray[Any], dtype: np.dtype[Any], subject: str) -> NDArray[Any]:
     """Numbers in a source's precision; integers that would be rounded are refused."""
-    check_integers(values, what)
+    check_integers(values, subject)
     return values.astype(dtype, order="C", copy=False)
 
 
@@ -104,7 +104,7 @@ class PlainRows:
             message = f"{label} is cut short: {found} bytes where shape {self.shape} {stored} needs {expected}."
             raise InputError(message)
 
-    @readable
+    @guard_blocks
     def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
         """Read straight into the buffers where no conversion is needed."""
         row_bytes = self.shape[1] * self.stored.itemsize

@@ -1,7 +1,7 @@
 """`sparse_eigenvector`, and the way from a request to its result.
 
 `Request` checks the arguments, restricts the matrix to the candidates, gives it the sign and the scale it is searched
-with, runs a solver, proves a bound, and says both in the caller's units. Every public function of this room asks one.
+with, runs a solver, proves a bound, and says both in the caller's units. Every public function of `solve` makes one.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from sparseigen.checks.arguments import (
 from sparseigen.errors import ConvergenceWarning, OptionError, UnsupportedOperatorError, one_of
 from sparseigen.operators.build import as_operator
 from sparseigen.operators.contract import Indices, Operator, computed_once, scale_exponent
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 from sparseigen.solvers import SOLVERS
-from sparseigen.solvers.eigenpairs import recomputed_value
+from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import (
     KeepWhenInterrupted,
     OnIteration,
@@ -198,10 +198,10 @@ class Request:
             extra=check_method_options(method_options, self.spec.parameters, method),
         )
 
-    def check_cardinality(self, cardinality: Any, *, what: str = "cardinality") -> int:
+    def check_cardinality(self, cardinality: Any, *, subject: str = "cardinality") -> int:
         """The cardinality as an int between 1 and the number of variables that may be chosen."""
         of = "variables" if self.allowed is None else "candidates"
-        return check_cardinality(cardinality, self.problem.size, what=what, of=of)
+        return check_cardinality(cardinality, self.problem.size, subject=subject, of=of)
 
     @computed_once
     def unit(self) -> float:
@@ -289,7 +289,7 @@ class Request:
         progress = self.options.progress
         if progress.best is None:
             return None
-        value = recomputed_value(self.searched, progress.best)
+        value = recompute_value(self.searched, progress.best)
         outcome = SolverOutcome(progress.best, value, StopReason.INTERRUPTED, progress.iterations, [value])
         return self.build_result(outcome, cardinality, seconds)
 
@@ -324,7 +324,7 @@ def scale_for_search(problem: Operator, unit: float) -> Operator:
     """The matrix times the unit of its search."""
     if unit == 1.0:
         return problem
-    searched = scaled(problem, unit)
+    searched = scale_operator(problem, unit)
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
     return searched

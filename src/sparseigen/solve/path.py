@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.certificates.paths import FEWEST_POINTS, certify_path, certify_streamed_path, shares_certificates
+from sparseigen.certificates.paths import FEWEST_POINTS, certifies_whole_path, certify_path, certify_streamed_path
 from sparseigen.certificates.portfolio import certify as certify_value
 from sparseigen.checks.arguments import check_flag, check_many
 from sparseigen.checks.memory import check_room
@@ -139,7 +139,7 @@ def _in_order(path: SparsePath, order: list[int]) -> SparsePath:
 
 def _check_cardinalities(cardinalities: Iterable[int], request: Request) -> list[int]:
     several = check_many(cardinalities, "cardinalities", "range(1, 21)")
-    wanted = [request.check_cardinality(k, what="cardinalities") for k in several]
+    wanted = [request.check_cardinality(k, subject="cardinalities") for k in several]
     if not wanted:
         msg = "cardinalities is empty; give at least one, for example range(1, 21)."
         raise OptionError(msg, parameter="cardinalities")
@@ -205,7 +205,7 @@ def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
     """Certificates from the largest k down: whatever bounds k + 1 bounds k. Long paths are certified as a whole."""
     prepared = request.searched.prepared_for(len(outcomes))
     if all(outcome.proven is None for outcome in outcomes.values()):
-        together = certify_path if shares_certificates(prepared, len(outcomes)) else None
+        together = certify_path if certifies_whole_path(prepared, len(outcomes)) else None
         if together is None and prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
             together = certify_streamed_path
         if together is not None:

@@ -48,9 +48,9 @@ def restricted_norm(E: Any, s: int) -> tuple[float, float]:
     try:
         operator = as_operator(E)
     except ZeroMatrixError:
-        check_cardinality(s, int(np.shape(E)[0]), what="s")
+        check_cardinality(s, int(np.shape(E)[0]), subject="s")
         return 0.0, 0.0
-    s = check_cardinality(s, operator.size, what="s")
+    s = check_cardinality(s, operator.size, subject="s")
     largest, smallest = (Request(operator, which=which).bracket(s) for which in WHICH)
     low = max(0.0, largest.lower_bound, -smallest.upper_bound)
     return low, max(largest.upper_bound, -smallest.lower_bound)
@@ -93,8 +93,13 @@ def recovery_check(A_true: Any, A_observed: Any, cardinality: int, start: Any) -
     >>> str(se.recovery_check(true, true, 4, [1, 0, 0, 0, 0]))
     'fails: mu_1 > 0'
     """
-    (true, names), (observed, others) = _square(A_true, "A_true"), _square(A_observed, "A_observed")
-    if names is not None and others is not None and names != others and sorted(names) == sorted(others):
+    (true, names), (observed, observed_names) = _check_square(A_true, "A_true"), _check_square(A_observed, "A_observed")
+    if (
+        names is not None
+        and observed_names is not None
+        and names != observed_names
+        and sorted(names) == sorted(observed_names)
+    ):
         msg = "A_true and A_observed have the same variables in another order; bring both into one order first."
         raise InputError(msg)
     if true.shape != observed.shape:
@@ -103,19 +108,19 @@ def recovery_check(A_true: Any, A_observed: Any, cardinality: int, start: Any) -
     size = len(true)
     k = check_cardinality(cardinality, size)
     x = check_start_vector(start, size)
-    eigenvalue, gap, vector = _leading(true)
+    eigenvalue, gap, vector = _find_leading(true)
     sparsity = int((np.abs(vector) > 1e-8 * np.abs(vector).max()).sum())
     s = min(2 * k + sparsity, size)
     overlap = min(1.0, abs(float(x @ vector)))
     fits = int(np.count_nonzero(x)) <= k
     ends = restricted_norm(observed - true, s)
-    low, high = (_terms(rho, eigenvalue, gap, sparsity, k, overlap, fits) for rho in ends)
+    low, high = (_build_terms(rho, eigenvalue, gap, sparsity, k, overlap, fits) for rho in ends)
     verdict = "fails" if low.failed else "undecided" if high.failed else "applies"
     condition = low.failed or high.failed
     return RecoveryCheck(verdict, condition, k, sparsity, s, eigenvalue, gap, overlap, low, high)
 
 
-def _square(matrix: Any, name: str) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+def _check_square(matrix: Any, name: str) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
     """A symmetric matrix as a dense array, and the names of its variables; it may be zero."""
     try:
         checked = check_symmetric(matrix)
@@ -131,10 +136,10 @@ def _square(matrix: Any, name: str) -> tuple[NDArray[np.float64], tuple[str, ...
     return values.astype(np.float64), checked.names
 
 
-def _leading(matrix: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
+def _find_leading(matrix: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
     values, vectors = np.linalg.eigh(matrix)
-    others = np.abs(values[:-1])
-    gap = float(values[-1] - (others.max() if others.size else 0.0))
+    magnitudes = np.abs(values[:-1])
+    gap = float(values[-1] - (magnitudes.max() if magnitudes.size else 0.0))
     if values[-1] <= 0.0 or gap <= 1e-12 * float(values[-1]):
         message = (
             f"the leading eigenvalue of A_true is {values[-1]:.6g} and its distance to the other magnitudes "
@@ -144,7 +149,7 @@ def _leading(matrix: NDArray[np.float64]) -> tuple[float, float, NDArray[np.floa
     return float(values[-1]), gap, vectors[:, -1]
 
 
-def _terms(
+def _build_terms(
     rho: float, eigenvalue: float, gap: float, sparsity: int, k: int, overlap: float, fits: bool
 ) -> RecoveryTerms:
     """The theorem's quantities at one value of rho, in the order of its statement; the first failure is named."""

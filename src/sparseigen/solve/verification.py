@@ -12,7 +12,7 @@ from sparseigen.certificates.rounding import achieved_value
 from sparseigen.checks.arguments import check_candidates, check_positive, check_result
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import SparseVector
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 from sparseigen.results import SparseEigResult
 from sparseigen.results.certificate import Check, Verification
 from sparseigen.solvers.branch_and_bound import branch_and_bound
@@ -58,14 +58,14 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
     check_positive(time_limit, "time_limit")
     operator = as_operator(A)
     allowed = check_candidates(candidates, operator.size, operator.names)
-    checks = list(_vector_checks(result, operator, allowed))
+    checks = list(_check_vector(result, operator, allowed))
     if all(check.holds for check in checks):
-        checks += _value_checks(result, operator)
-        checks += _certificate_checks(result, operator, allowed, time_limit)
+        checks += _check_value(result, operator)
+        checks += _check_certificate(result, operator, allowed, time_limit)
     return Verification(tuple(checks))
 
 
-def _vector_checks(result: SparseEigResult, operator: Operator, allowed: Any) -> Iterator[Check]:
+def _check_vector(result: SparseEigResult, operator: Operator, allowed: Any) -> Iterator[Check]:
     vector = result.vector
     fits = vector.shape == (operator.size,) and bool(np.isfinite(vector).all())
     yield Check("length", fits, f"{vector.shape} for {operator.size} variables")
@@ -76,11 +76,15 @@ def _vector_checks(result: SparseEigResult, operator: Operator, allowed: Any) ->
     yield Check("unit norm", abs(length - 1.0) <= 1e-9, f"{length!r}")
     if result.names is not None and operator.names is not None:
         differing = [
-            i for i, (ours, theirs) in enumerate(zip(result.names, operator.names, strict=False)) if ours != theirs
+            i
+            for i, (stated, present) in enumerate(zip(result.names, operator.names, strict=False))
+            if stated != present
         ]
-        same = not differing and len(result.names) == len(operator.names)
-        detail = "those of the matrix" if same else f"not those of the matrix; they differ at variables {differing[:5]}"
-        yield Check("names", same, detail)
+        agree = not differing and len(result.names) == len(operator.names)
+        detail = (
+            "those of the matrix" if agree else f"not those of the matrix; they differ at variables {differing[:5]}"
+        )
+        yield Check("names", agree, detail)
     if allowed is not None:
         outside = np.setdiff1d(np.flatnonzero(vector), allowed)
         yield Check("candidates", not outside.size, f"{outside.size} non-zeros are no candidates")
@@ -89,7 +93,7 @@ def _vector_checks(result: SparseEigResult, operator: Operator, allowed: Any) ->
         yield Check("nonnegative", negative == 0, f"{negative} negative loadings")
 
 
-def _value_checks(result: SparseEigResult, operator: Operator) -> Iterator[Check]:
+def _check_value(result: SparseEigResult, operator: Operator) -> Iterator[Check]:
     support, weights = result.support, result.vector[result.support]
     block = operator.accurate_columns(support)[support]
     value = float(weights @ block @ weights)
@@ -97,15 +101,13 @@ def _value_checks(result: SparseEigResult, operator: Operator) -> Iterator[Check
     yield Check("value", abs(value - result.value) <= allowed, f"{result.value!r}, recomputed {value!r}")
 
 
-def _certificate_checks(
-    result: SparseEigResult, operator: Operator, allowed: Any, time_limit: float
-) -> Iterator[Check]:
+def _check_certificate(result: SparseEigResult, operator: Operator, allowed: Any, time_limit: float) -> Iterator[Check]:
     certificate = result.certificate
     if certificate is None:
         return
     yield Check("ordered", certificate.lower_bound <= certificate.upper_bound, str(certificate))
     largest = result.settings.get("which", "largest") == "largest"
-    searched = scaled(operator, 1.0 if largest else -1.0)
+    searched = scale_operator(operator, 1.0 if largest else -1.0)
     claimed_low, claimed_high = certificate.lower_bound, certificate.upper_bound
     if not largest:
         claimed_low, claimed_high = -claimed_high, -claimed_low

@@ -21,7 +21,7 @@ from sparseigen.certificates.scaled_rows import (
 from sparseigen.checks.arguments import check_positive, check_tolerance
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate, StopReason
-from sparseigen.solvers.eigenpairs import recomputed_value
+from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import KeepWhenInterrupted, SolverOptions, SolverOutcome, SolverSpec
 from sparseigen.solvers.search_tree import Search
 from sparseigen.solvers.truncated_power import solve_truncated_power
@@ -79,7 +79,7 @@ class Bracket:
 
     def outcome(self, reason: StopReason) -> SolverOutcome:
         """The bracket as a solver's answer."""
-        value = recomputed_value(self.operator, self.vector)
+        value = recompute_value(self.operator, self.vector)
         settings = self.limits | {"nodes": self.nodes, "presolved_size": self.survivors}
         proven = Proven(self.upper, self.method, self.scale)
         history = [*self.history, value]
@@ -106,10 +106,10 @@ def branch_and_bound(operator: Operator, cardinality: int, options: SolverOption
 def _close(bracket: Bracket, options: SolverOptions, deadline: float, gap: float) -> StopReason:
     problem = BoundProblem(bracket.operator, bracket.cardinality, target_gap=0.5 * gap)
     problem.best = row_bound(problem)
-    bracket.upper, bracket.method, bracket.scale = problem.unscaled(problem.best), "rows", problem.scale
+    bracket.upper, bracket.method, bracket.scale = problem.unscale_bound(problem.best), "rows", problem.scale
     _find(bracket, problem, options)
     problem.vector = bracket.vector
-    problem.achieved = problem.scaled(achieved_value(bracket.operator, bracket.vector))
+    problem.achieved = problem.scale_value(achieved_value(bracket.operator, bracket.vector))
     upper, method = smallest_bound(problem, "default")
     if upper < bracket.upper:
         bracket.upper, bracket.method = upper, method
@@ -141,7 +141,7 @@ def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, dea
         bracket.searchable = False  # too large to search; the root's bracket stands
         return
     if len(alive) < bracket.cardinality:  # nothing better than the cutoff is left
-        bracket.upper, bracket.method = min(bracket.upper, problem.unscaled(cutoff)), "presolve"
+        bracket.upper, bracket.method = min(bracket.upper, problem.unscale_bound(cutoff)), "presolve"
         return
     search = Search(problem, alive, bracket.vector, gap, options.progress)
     try:
@@ -149,7 +149,7 @@ def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, dea
     finally:
         bracket.vector, bracket.nodes = search.incumbent, search.nodes
         bracket.survivors = search.survivors
-        upper = problem.unscaled(search.upper)
+        upper = problem.unscale_bound(search.upper)
         if upper < bracket.upper:
             bracket.upper, bracket.method = upper, "branch and bound"
 

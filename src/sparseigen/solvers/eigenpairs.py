@@ -173,13 +173,13 @@ def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bo
 
 
 def value_on_support(operator: Operator, vector: SparseVector) -> float:
-    """X'Ax in float64."""
+    """x'Ax in float64."""
     product = operator.apply_support(vector.indices, vector.weights)[vector.indices]
     return float(vector.weights @ product.astype(np.float64))
 
 
-def recomputed_value(operator: Operator, vector: SparseVector) -> float:
-    """X'Ax from the k x k block where it is small, from a product otherwise."""
+def recompute_value(operator: Operator, vector: SparseVector) -> float:
+    """x'Ax from the k x k block where it is small, from a product otherwise."""
     if len(vector.indices) <= LARGEST_DENSE_PROBLEM:
         return float(vector.weights @ operator.submatrix(vector.indices) @ vector.weights)
     return value_on_support(operator, vector)

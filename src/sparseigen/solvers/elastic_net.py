@@ -57,14 +57,16 @@ def follow_lasso_path(operator: Operator, target: Vector, ridge: float, level: f
     came, gone = {active[0]}, dict[int, float]()  # at the current level; what has gone with the sign it had
     for _ in range(MAX_EVENTS * cardinality + 8):
         constant, slope = _piece(gram[active], target[active], signs)
-        same = _same_level(gram[active])
-        limit = current * (1.0 + (same if len(active) < cardinality else -same))  # ties come in while there is room
+        tolerance = _same_level(gram[active])
+        limit = current * (
+            1.0 + (tolerance if len(active) < cardinality else -tolerance)
+        )  # ties come in while there is room
         entering, at_entry = _next_entry(target, gram, constant, slope, active, limit, gone)
         at_entry = min(at_entry, current)
         leaving, at_exit = _next_exit(constant, slope, current, np.isin(active, list(came)))
         following = max(at_entry, at_exit, level)
         full = entering >= 0 and len(active) == cardinality and at_entry >= max(at_exit, level)
-        if following < current * (1.0 - same):
+        if following < current * (1.0 - tolerance):
             came, gone = set(), {}
         current = following
         if full or following <= level:

@@ -52,14 +52,14 @@ class Penalty:
     """From the largest column norm: at this gamma nothing is left."""
 
 
-def soft(images: Images, gamma: float) -> Images:
+def soft_threshold(images: Images, gamma: float) -> Images:
     """sign(t) [|t| - gamma]_+."""
     shrunk: Images = np.sign(images) * np.maximum(np.abs(images) - gamma, 0.0)
     return shrunk
 
 
 L1 = Penalty(
-    shrink=soft,
+    shrink=soft_threshold,
     objective=lambda images, gamma: float((np.maximum(np.abs(images) - gamma, 0.0) ** 2).sum()),
     largest_gamma=lambda norm: norm,
 )
@@ -84,14 +84,16 @@ def _solve_single(operator: Operator, cardinality: int, options: SolverOptions, 
     scale = penalty.largest_gamma(_largest_norm(operator))
     gammas = gamma_of(options, 1, scale)
     if gammas is not None:
-        return _fill_weights(operator, cardinality, _single_unit(operator, float(gammas[0]), options, penalty), options)
-    tried = _with_cardinality(operator, cardinality, options, penalty, scale)
+        return _fill_weights(
+            operator, cardinality, _solve_single_unit(operator, float(gammas[0]), options, penalty), options
+        )
+    tried = _solve_for_cardinality(operator, cardinality, options, penalty, scale)
     return max(
         (_fill_weights(operator, cardinality, outcome, options) for outcome in tried), key=lambda found: found.value
     )
 
 
-def _single_unit(operator: Operator, gamma: float, options: SolverOptions, penalty: Penalty) -> SolverOutcome:
+def _solve_single_unit(operator: Operator, gamma: float, options: SolverOptions, penalty: Penalty) -> SolverOutcome:
     """Algorithms 2 and 3 of the paper, from the column of largest norm."""
     position = np.array([int(operator.diagonal().argmax())], dtype=np.int64)
     vector = SparseVector(position, np.ones(1))
@@ -104,14 +106,14 @@ def _single_unit(operator: Operator, gamma: float, options: SolverOptions, penal
         vector = SparseVector.from_dense(penalty.shrink(images, gamma))
         options.progress.report(vector, value)
         previous, objective = objective, penalty.objective(images, gamma)
-        if options.stalled(objective, previous):
+        if options.has_stalled(objective, previous):
             reason = StopReason.VALUE_STALLED
             break
     settings = {"start": "largest column norm", "polish": None, "gamma": gamma}
     return SolverOutcome(vector, history[-1], reason, len(history), history, settings)
 
 
-def _with_cardinality(
+def _solve_for_cardinality(
     operator: Operator, cardinality: int, options: SolverOptions, penalty: Penalty, scale: float
 ) -> list[SolverOutcome]:
     """The penalty that leaves k non-zeros, by bisection.
@@ -123,7 +125,7 @@ def _with_cardinality(
     above: SolverOutcome | None = None
     for step in range(BISECTIONS):
         share = 0.0 if step == 0 and cardinality == operator.size else 0.5 * (low + high)
-        outcome = _single_unit(operator, share * scale, options, penalty)
+        outcome = _solve_single_unit(operator, share * scale, options, penalty)
         count = len(outcome.vector.indices)
         if count > cardinality:
             low = share
@@ -177,8 +179,8 @@ def gamma_of(options: SolverOptions, count: int, scale: float) -> NDArray[np.flo
     relative = check_flag(options.extra.get("relative", True), "relative")
     limit = 1.0 if relative else scale
     if float(gammas.max()) >= limit:
-        what = "the share of the largest column norm" if relative else "the largest column norm (l0: squared)"
-        message = f"gamma={options.extra['gamma']!r} must be below {limit:.6g}, {what}: above it nothing is left."
+        subject = "the share of the largest column norm" if relative else "the largest column norm (l0: squared)"
+        message = f"gamma={options.extra['gamma']!r} must be below {limit:.6g}, {subject}: above it nothing is left."
         raise OptionError(message)
     return gammas * scale if relative else gammas
 
@@ -217,7 +219,7 @@ def _solve_block(
         objective = sum(penalty.objective(weighted[:, j], used[j]) for j in range(count))
         pattern, images = shrunk, block_images(operator, shrunk * weights)
         history.append(objective)
-        if options.stalled(objective, previous):
+        if options.has_stalled(objective, previous):
             reason = StopReason.VALUE_STALLED
             break
     settings = {"start": "pivoted columns", "polish": None, "gamma": used.tolist(), "weights": weights.tolist()}
@@ -290,7 +292,7 @@ def _fill_block(operator: Operator, pattern: Images, weights: NDArray[np.float64
             break
         block = images / lengths
         previous, total = total, float(weights @ lengths)
-        if options.stalled(total, previous):
+        if options.has_stalled(total, previous):
             break
     return block
 

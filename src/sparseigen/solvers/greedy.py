@@ -148,13 +148,13 @@ def greedy_path(
         weights, value = warm_eigenpair(block[: count + 1, : count + 1], np.append(weights, 0.0))
 
 
-def _approximate(columns: Matrix, diagonal: Vector, chosen: list[int], weights: Weights) -> Vector:
+def _score_approximately(columns: Matrix, diagonal: Vector, chosen: list[int], weights: Weights) -> Vector:
     """|A_j,I x| for every j."""
     scores: Vector = np.abs(columns @ weights)
     return scores
 
 
-def _full(columns: Matrix, diagonal: Vector, chosen: list[int], weights: Weights) -> Vector:
+def _score_exactly(columns: Matrix, diagonal: Vector, chosen: list[int], weights: Weights) -> Vector:
     """The leading eigenvalue of A on I + j for every j, from one eigendecomposition on I.
 
     It is the root above lambda_max(A_II) of root = A_jj + sum_m (u_m'A_Ij)^2 / (root - lambda_m); the right side
@@ -168,8 +168,8 @@ def _full(columns: Matrix, diagonal: Vector, chosen: list[int], weights: Weights
 
 
 GREEDY: dict[str, Callable[[Matrix, Vector, list[int], Weights], Vector]] = {
-    "approximate": _approximate,
-    "full": _full,
+    "approximate": _score_approximately,
+    "full": _score_exactly,
 }
 """What scores the next variable, by name."""
 

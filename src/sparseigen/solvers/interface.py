@@ -1,4 +1,4 @@
-"""What every solver takes and returns, and how progress leaves it."""
+"""What every solver takes and returns, and how progress is reported."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class SolverOptions:
     extra: dict[str, Any] = field(default_factory=dict)
     """Parameters of one method alone (for example ``gamma``), by name."""
 
-    def stalled(self, value: float, previous: float, *, resolution: float = 0.0) -> bool:
+    def has_stalled(self, value: float, previous: float, *, resolution: float = 0.0) -> bool:
         """The paper's stop rule: the objective moved by no more than the tolerance.
 
         ``resolution`` is the relative rounding of the products: smaller changes are noise, whatever was asked for.

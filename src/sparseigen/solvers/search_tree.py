@@ -130,7 +130,7 @@ class Search:
     def _finish_node(self) -> None:
         self.in_hand = -np.inf
         self.nodes += 1
-        self.progress.report_bracket(self.incumbent, self._unscaled(self.lower), self._unscaled(self.upper))
+        self.progress.report_bracket(self.incumbent, self._unscale(self.lower), self._unscale(self.upper))
 
     def _expand(self, node: Node, passes: int) -> None:
         size = len(node.members)
@@ -181,7 +181,7 @@ class Search:
         if value <= self.lower:
             return
         vector = SparseVector(self.alive[members], weights)
-        reached = self.problem.scaled(achieved_value(self.problem.operator, vector))
+        reached = self.problem.scale_value(achieved_value(self.problem.operator, vector))
         if reached > self.lower:
             self.incumbent, self.lower = vector, reached
 
@@ -191,7 +191,7 @@ class Search:
         spread[columns] = self.incumbent.weights[np.isin(self.incumbent.indices, self.alive)]
         return weights_from_product(self.tree.matrix @ spread, self.tree.cardinality)
 
-    def _unscaled(self, value: float) -> float:
+    def _unscale(self, value: float) -> float:
         return float(np.ldexp(value, self.problem.exponent))
 
 

@@ -1,4 +1,4 @@
-"""Where the truncated power method starts.
+"""The starts of the truncated power method, by name.
 
 Each start is a function ``(operator, cardinality, options) -> list of (label, SparseVector)``. A new one is a
 function here and a row in STARTS.
@@ -129,7 +129,7 @@ def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[S
         makers = [max_variance, top_k_variance, columns, warm]
         if operator.diagonal().max() <= 0.0 and _largest_movable(operator) is None:
             makers = [top_k_variance, columns]
-    made = operator.together([partial(make, operator, cardinality, options) for make in makers])
+    made = operator.run_together([partial(make, operator, cardinality, options) for make in makers])
     return [start for starts in made for start in starts] or [_single_variable(operator, options)]
 
 

@@ -74,7 +74,7 @@ def swap(
 
 
 def _columns_of(operator: Operator, indices: Indices) -> Columns | None:
-    """A at the support's columns, kept through all swaps; None where p numbers a column are too many to fetch."""
+    """A at the support's columns, kept through all swaps; None where p numbers per column are too many to fetch."""
     return None if operator.costs.transfers else np.asarray(operator.columns(indices), dtype=np.float64)
 
 

@@ -28,8 +28,8 @@ from sparseigen.checks.arguments import check_choice, check_numbers
 from sparseigen.errors import OptionError
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import StopReason
-from sparseigen.solvers.eigenpairs import best_on_support, leading_eigenvector, recomputed_value
-from sparseigen.solvers.generalized_power import soft
+from sparseigen.solvers.eigenpairs import best_on_support, leading_eigenvector, recompute_value
+from sparseigen.solvers.generalized_power import soft_threshold
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 
 
@@ -52,7 +52,7 @@ def _largest_loadings(operator: Operator, cardinality: int) -> SparseVector:
 
 
 def _outcome(operator: Operator, vector: SparseVector, options: SolverOptions) -> SolverOutcome:
-    value = recomputed_value(operator, vector)
+    value = recompute_value(operator, vector)
     options.progress.report(vector, value)
     settings = {"start": "leading eigenvector", "polish": None}
     return SolverOutcome(vector, value, StopReason.COMPLETED, 1, [value], settings)
@@ -63,7 +63,7 @@ def _hard(images: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     return kept
 
 
-THRESHOLDINGS = {"soft": soft, "hard": _hard}
+THRESHOLDINGS = {"soft": soft_threshold, "hard": _hard}
 """h of the paper by name."""
 
 
@@ -85,7 +85,7 @@ def solve_svd_thresholding(operator: Operator, cardinality: int, options: Solver
         history.append(value)
         if iteration > 1:
             options.progress.report(vector, value)
-        if options.stalled(value, previous) or value <= 0.0:
+        if options.has_stalled(value, previous) or value <= 0.0:
             reason = StopReason.VALUE_STALLED
             break
         images = product / np.sqrt(value)
@@ -106,7 +106,7 @@ def _threshold(images: NDArray[np.float64], cardinality: int, level: float | Non
         return SparseVector.from_dense(loadings)
     outside = np.delete(np.abs(images), kept)
     next_largest = float(outside.max()) if outside.size else 0.0
-    loadings = soft(images[kept], next_largest) if name == "soft" else images[kept]
+    loadings = soft_threshold(images[kept], next_largest) if name == "soft" else images[kept]
     if not loadings.any():  # the k-th and the (k+1)-th magnitudes tie throughout: nothing to shrink by
         loadings = images[kept]
     return SparseVector(kept, loadings / np.linalg.norm(loadings))

@@ -30,7 +30,7 @@ SMALLEST_SHIFT = 1e-12
 """Relative to the entries, where the products show A indefinite."""
 POLISHED_RUNS = 3
 SWAP_ROUNDS = (3, 20, 200)
-"""Swaps a polished run may make: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
+"""Swaps per polished run: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
 CHEAP_SWAPS = 2.0e9
 """Operations that any polished run may spend on swaps, whatever a plain run costs."""
 SWAP_WORK = 60.0
@@ -38,7 +38,7 @@ SWAP_WORK = 60.0
 ROUGH_RTOL = 1e-3
 """Steps in less than the data's precision end when no objective moves by more than this share."""
 EXPECTED_PRODUCTS = {"auto": 600, "columns": 400}
-"""Products a start leads to, for the decision whether forming the Gram matrix pays; others: 30."""
+"""Products per start, for the decision whether forming the Gram matrix pays; others: 30."""
 
 
 class IndefiniteMatrixFound(Exception):
@@ -80,7 +80,7 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
     starts = make_starts(operator, cardinality, options)
     # The first start always runs Algorithm 1 in full, so that the answer is never below the plain one.
     in_full = [first or options.polish is None for first in [True] + [False] * (len(starts) - 1)]
-    runs = operator.together(
+    runs = operator.run_together(
         [
             partial(_run, moving, cardinality, start, options, shift, in_full=full)
             for start, full in zip(starts, in_full, strict=True)
@@ -96,7 +96,7 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
     best = runs[0]
     if options.polish == "swap":
         rounds = _swap_rounds(operator, cardinality, runs[0])
-        polished = operator.together(
+        polished = operator.run_together(
             [
                 partial(_polish, operator, moving, cardinality, run, options, shift, rounds)
                 for run in runs[:POLISHED_RUNS]
@@ -206,7 +206,7 @@ class _Track:
             history.append(value)
             if reported:
                 options.progress.report(steps.iterate(self.run, step), value - shift)
-            stalled = options.stalled(value, previous, resolution=self.resolution)
+            stalled = options.has_stalled(value, previous, resolution=self.resolution)
             if stalled or (self.until_support_repeats and repeated):
                 self.reason = StopReason.VALUE_STALLED
                 return False

@@ -23,7 +23,7 @@ from sparseigen.solvers.interface import KeepWhenInterrupted, Progress, SolverOp
 from sparseigen.solvers.truncated_power import iterate_many, solve_truncated_power
 
 PRODUCTS_PER_POINT = 4
-"""Products a point costs on average, for the decision whether forming the Gram matrix pays."""
+"""Products per point, on average, for the decision whether forming the Gram matrix pays."""
 SHORT = 8
 """Paths of at most this many points are solved point by point from many starts first; of longer ones two points are,
 so that the path does not hang on its first variable."""
@@ -61,16 +61,16 @@ def warm_path(
     climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
     polish = "swap" if len(cardinalities) <= FEW_POINTS else "solve"
     with KeepWhenInterrupted(lambda inner: {k: (vector, value - shift) for k, (vector, value) in climber.best.items()}):
-        for cardinality in _anchors(cardinalities):
+        for cardinality in _choose_anchors(cardinalities):
             found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
             climber.climb(cardinality, found.vector.indices, found.vector.weights)
-        for cardinality, vector in _from_block(climber.operator, cardinalities, options):
+        for cardinality, vector in _solve_in_block(climber.operator, cardinalities, options):
             climber.climb(cardinality, vector.indices, vector.weights)
         climber.sweep()
     return [(vector, value - shift) for vector, value in climber.points()]
 
 
-def _from_block(
+def _solve_in_block(
     operator: Operator, cardinalities: Sequence[int], options: SolverOptions
 ) -> list[tuple[int, SparseVector]]:
     """Rough answers for all cardinalities from runs that step together, where such runs share passes."""
@@ -88,7 +88,7 @@ def _from_block(
     return [(k, run.vector) for k, run in zip(cardinalities, runs, strict=True)]
 
 
-def _anchors(cardinalities: Sequence[int]) -> list[int]:
+def _choose_anchors(cardinalities: Sequence[int]) -> list[int]:
     """Short paths whole; of longer ones the points at a fiftieth and a tenth of the way, and those after a wide step.
 
     A point far from its neighbour learns little from it: on log expression data a geometric grid that hung on its
@@ -137,14 +137,14 @@ class _Climber:
                 break
         self._sweep_up(1)
 
-    def _sweep_up(self, stride: int, every: int = 1) -> bool:
+    def _sweep_up(self, stride: int, interval: int = 1) -> bool:
         """Extend points to larger cardinalities; with stride 1 no value then lies below its left neighbour's."""
-        improved = [self._extend(i, i + stride) for i in range(0, len(self.cardinalities), every)]
+        improved = [self._extend(i, i + stride) for i in range(0, len(self.cardinalities), interval)]
         return any(improved)
 
-    def _sweep_down(self, stride: int, every: int = 1) -> bool:
+    def _sweep_down(self, stride: int, interval: int = 1) -> bool:
         """Cut points down to smaller cardinalities."""
-        improved = [self._cut(i, i - stride) for i in range(len(self.cardinalities) - 1, 0, -every)]
+        improved = [self._cut(i, i - stride) for i in range(len(self.cardinalities) - 1, 0, -interval)]
         return any(improved)
 
     def _extend(self, position: int, target: int) -> bool:

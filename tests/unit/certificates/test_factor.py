@@ -10,11 +10,11 @@ import pytest
 import sparseigen as se
 from sparseigen.certificates.factor import (
     FactorRows,
-    _lapack_factor,
-    _pivoted_cholesky,
-    _small_factor,
+    _factorise,
+    _factorise_by_lapack,
+    _factorise_small,
+    bound_left_out,
     find_factor,
-    left_out_of_data,
 )
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.errors import UnsupportedOperatorError
@@ -26,7 +26,7 @@ from tests.unit.certificates.exact_arithmetic import SEEDS, blocks, bounds_eigen
 def test_factor_leaves_no_more_than_it_says(seed, size):
     """Above 48 variables LAPACK makes the factor."""
     matrix = gram(seed, size) / 8.0
-    factor = _pivoted_cholesky(matrix, 2, 0.0)
+    factor = _factorise(matrix, 2, 0.0)
     assert factor.rows.shape == (size, 3)
     assert 0.0 < factor.rest < 1e-11
     rows = exact(factor.rows)
@@ -42,7 +42,7 @@ def test_factor_of_an_indefinite_matrix_says_what_it_leaves(seed):
     """Far more than rounding is left out."""
     matrix = gram(seed) / 8.0 + symmetric(seed + 100) / 80.0
     for cardinality in (1, 2, 5):
-        factor = _pivoted_cholesky(matrix, cardinality, 0.0)
+        factor = _factorise(matrix, cardinality, 0.0)
         rows = exact(factor.rows)
         left = [
             [
@@ -61,7 +61,7 @@ def test_small_matrices_are_factored_as_lapack_does(size, rank, rng):
     half = rng.standard_normal((size, rank))
     matrix = half @ half.T
     tolerance = 1e-13 * size * max(float(matrix.diagonal().max()), 1e-300)
-    ours, theirs = _small_factor(matrix, tolerance), _lapack_factor(matrix, tolerance)
+    ours, theirs = _factorise_small(matrix, tolerance), _factorise_by_lapack(matrix, tolerance)
     assert ours.shape == theirs.shape == (size, rank)
     np.testing.assert_allclose(ours @ ours.T, matrix, atol=1e-12 * max(1.0, np.abs(matrix).max()))
 
@@ -77,7 +77,7 @@ def test_rows_made_on_demand_are_those_of_the_scaled_matrix(magnitude, rng):
         np.testing.assert_array_equal(rows[1:3], rows[:][1:3])
         factor = find_factor(problem)
         np.testing.assert_array_equal(factor.rows, rows[:])
-        assert factor.rest == left_out_of_data(problem)[problem.cardinality - 1] > 2.0 * problem.margin
+        assert factor.rest == bound_left_out(problem)[problem.cardinality - 1] > 2.0 * problem.margin
 
 
 def test_operators_without_a_factor_say_so():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sparseigen.certificates.paths import _spread, certify_streamed_path
+from sparseigen.certificates.paths import _choose_anchors, certify_streamed_path
 from sparseigen.certificates.problem import BoundProblem
 from tests.brute_force import brute_force
 from tests.unit.certificates.streamed import answer
@@ -21,6 +21,6 @@ def test_path_of_streamed_bounds_holds_and_is_close(streamed):
 
 
 def test_anchors_are_spread_from_the_first_to_the_last():
-    assert _spread(9, 3).tolist() == [0, 4, 8]
-    assert _spread(2, 8).tolist() == [0, 1]
-    assert _spread(1, 3).tolist() == [0]
+    assert _choose_anchors(9, 3).tolist() == [0, 4, 8]
+    assert _choose_anchors(2, 8).tolist() == [0, 1]
+    assert _choose_anchors(1, 3).tolist() == [0]

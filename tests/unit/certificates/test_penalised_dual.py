@@ -60,13 +60,13 @@ def test_neighbouring_cardinalities_prove_bounds_too(rng):
     for form in forms:
         proven = dual_value(factor, form, 5)
         assert proven == pytest.approx(form.promise, rel=1e-6)
-        assert problem.unscaled(proven) >= optimum
+        assert problem.unscale_bound(proven) >= optimum
 
 
 def test_one_streamed_bound_holds_and_every_answer_counts(streamed):
     vectors = [answer(streamed.matrix, k) for k in (2, 6)]
     problem = BoundProblem(streamed, 6, vectors[1])
-    bound = problem.unscaled(closed_form_bound(problem))
+    bound = problem.unscale_bound(closed_form_bound(problem))
     optimum = brute_force(streamed.matrix, 6)
     assert optimum <= bound <= 1.25 * optimum
     first, second, both = (
@@ -84,7 +84,7 @@ def test_entry_errors_count_twice_in_a_streamed_bound(streamed):
     vector = answer(streamed.matrix, 6)
     clear = closed_form_bound(BoundProblem(streamed, 6, vector))
     rough = BoundProblem(Streamed(streamed.rows, errors=0.01), 6, vector)
-    assert closed_form_bound(rough) == pytest.approx(clear + 2.0 * 6 * rough.scaled(0.01), rel=1e-12)
+    assert closed_form_bound(rough) == pytest.approx(clear + 2.0 * 6 * rough.scale_value(0.01), rel=1e-12)
     (certificate,) = certify_streamed_path(Streamed(streamed.rows, errors=0.01), [6], [vector])
     (exact,) = certify_streamed_path(streamed, [6], [vector])
     assert certificate.method == exact.method == "closed-form dual"

@@ -108,7 +108,7 @@ def test_entry_errors_are_part_of_every_bound(name):
         operator = as_operator(matrix)
         operator.entry_errors = lambda: np.full(8, errors)
         problem = BoundProblem(operator, cardinality, vector, achieved=achieved_value(as_operator(matrix), vector))
-        return problem.unscaled(UPPER_BOUNDS[name].bound(problem))
+        return problem.unscale_bound(UPPER_BOUNDS[name].bound(problem))
 
     clear, rough = bound(0.0), bound(error)
     if name == "closed-form dual":

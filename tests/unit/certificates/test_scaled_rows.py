@@ -24,7 +24,7 @@ def test_any_weights_give_a_valid_row_bound(rng):
         optimum = brute_force(matrix, cardinality)
         for _ in range(20):
             bound, rows = scaled_row_values(problem, rng.random(8) + 1e-3)
-            assert problem.unscaled(bound) >= optimum
+            assert problem.unscale_bound(bound) >= optimum
             assert len(rows) == 8
 
 
@@ -33,14 +33,14 @@ def test_row_bound_with_the_perron_weights_is_the_eigenvalue(rng):
     vector = np.abs(np.linalg.eigh(matrix)[1][:, -1])
     problem = BoundProblem(as_operator(matrix), 6)
     bound, _ = scaled_row_values(problem, vector)
-    assert problem.unscaled(bound) == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-10)
+    assert problem.unscale_bound(bound) == pytest.approx(np.linalg.eigvalsh(matrix)[-1], rel=1e-10)
 
 
 def test_trace_bound_is_refused_where_it_does_not_hold():
     indefinite = np.array([[1.0, 5.0], [5.0, 1.0]])  # trace 2, eigenvalue 6
     assert trace_bound(BoundProblem(as_operator(indefinite), 2)) == np.inf
     problem = BoundProblem(as_operator(np.diag([3.0, 2.0, 1.0])), 2)
-    assert problem.unscaled(trace_bound(problem)) == pytest.approx(5.0, rel=1e-12)
+    assert problem.unscale_bound(trace_bound(problem)) == pytest.approx(5.0, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -79,5 +79,5 @@ def test_optimum_of_integers_is_never_above_a_bound():
     matrix[:4, :4] = 1.0
     assert brute_force(matrix, 4) == pytest.approx(4.0)
     problem = BoundProblem(as_operator(matrix), 4)
-    assert problem.unscaled(scaled_row_values(problem, np.ones(9))[0]) > 4.0
-    assert problem.unscaled(largest_eigenvalue_bound(problem.dense)) >= 4.0
+    assert problem.unscale_bound(scaled_row_values(problem, np.ones(9))[0]) > 4.0
+    assert problem.unscale_bound(largest_eigenvalue_bound(problem.dense)) >= 4.0

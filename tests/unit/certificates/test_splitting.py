@@ -18,7 +18,7 @@ def test_any_split_gives_a_valid_bound(rng):
     optimum = brute_force(matrix, 3)
     problem = BoundProblem(as_operator(matrix), 3)
     for split in [np.zeros((8, 8)), problem.dense, *(0.3 * (s + s.T) for s in rng.standard_normal((5, 8, 8)))]:
-        assert problem.unscaled(split_value(problem, split)) >= optimum
+        assert problem.unscale_bound(split_value(problem, split)) >= optimum
     first, *_, last = splits(problem.dense, 3)
     assert split_value(problem, last) < split_value(problem, first)
 

@@ -25,8 +25,8 @@ def _group(folder: Path, files: dict[str, object]) -> None:
 @pytest.fixture
 def no_other_limit(monkeypatch, tmp_path):
     monkeypatch.setattr(memory, "CONTROL_GROUPS", tmp_path)
-    monkeypatch.setattr(memory, "_free_in_system", lambda: memory.UNLIMITED)
-    monkeypatch.setattr(memory, "_left_in_address_space", lambda: memory.UNLIMITED)
+    monkeypatch.setattr(memory, "_find_free_in_system", lambda: memory.UNLIMITED)
+    monkeypatch.setattr(memory, "_find_left_in_address_space", lambda: memory.UNLIMITED)
     return tmp_path
 
 
@@ -129,8 +129,8 @@ def test_what_the_system_says_of_its_memory(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(memory, "open", missing, raising=False)
     monkeypatch.setattr(memory, "os", SimpleNamespace(sysconf={"SC_PHYS_PAGES": 10, "SC_PAGE_SIZE": 4096}.__getitem__))
-    assert memory._free_in_system() == 40_960
+    assert memory._find_free_in_system() == 40_960
     monkeypatch.setattr(memory, "os", SimpleNamespace(sysconf=missing))
-    assert memory._free_in_system() == memory.UNLIMITED
+    assert memory._find_free_in_system() == memory.UNLIMITED
     monkeypatch.setattr(Path, "read_text", missing)
-    assert memory._left_in_control_groups() == memory.UNLIMITED
+    assert memory._find_left_in_control_groups() == memory.UNLIMITED

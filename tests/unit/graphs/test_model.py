@@ -11,7 +11,14 @@ import scipy.sparse as sp
 import sparseigen as se
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.errors import NonFiniteError
-from sparseigen.graphs.model import build_graph, choose_unit, find_weight_facts, in_units, join_facts, outgoing_graph
+from sparseigen.graphs.model import (
+    build_graph,
+    choose_unit,
+    convert_to_units,
+    find_weight_facts,
+    join_facts,
+    outgoing_graph,
+)
 from tests.unit.graphs.random_graphs import bracket_of
 
 
@@ -24,7 +31,7 @@ def test_the_unit(values, unit, exact):
     chosen = choose_unit(find_weight_facts(weights))
     assert chosen.exact == exact
     assert unit is None or chosen.unit == unit
-    numbers = in_units(weights, chosen)
+    numbers = convert_to_units(weights, chosen)
     if chosen.all_ones:
         assert numbers.size == 0
     else:

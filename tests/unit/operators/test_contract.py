@@ -9,7 +9,7 @@ import sparseigen as se
 from sparseigen import covariance
 from sparseigen.errors import UnsupportedOperatorError
 from sparseigen.operators import as_operator
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 from tests.common.operators import OPERATORS, SINGLE_PRECISION
 
 
@@ -32,7 +32,7 @@ def test_contract(name: str, rng: np.random.Generator) -> None:
         "crossed": (operator.submatrix(np.array([1, 4, 8]), np.array([0, 4])), matrix[np.ix_([1, 4, 8], [0, 4])]),
         "to_dense": (operator.to_dense(), matrix),
         "shifted": (operator.shifted(0.7).to_dense(), matrix + 0.7 * np.eye(10)),
-        "negated": (scaled(operator, -1.0).to_dense(), -matrix),
+        "negated": (scale_operator(operator, -1.0).to_dense(), -matrix),
         "restricted": (operator.restricted(chosen).to_dense(), matrix[np.ix_(chosen, chosen)]),
         "prepared": (operator.prepared_for(10**6).to_dense(), matrix),
     }

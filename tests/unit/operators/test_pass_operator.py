@@ -176,6 +176,6 @@ def test_columns_forgotten_during_a_pass_are_still_there_for_who_asked(tmp_path)
     expected = np.cov(np.load(tmp_path / "x.npy").T)
     operator.accurate_columns(np.array([0, 1, 2]))
     asked = [np.array([6, 7, 8]), np.array([2, 5])]
-    answers = operator.together([lambda indices=indices: operator.accurate_columns(indices) for indices in asked])
+    answers = operator.run_together([lambda indices=indices: operator.accurate_columns(indices) for indices in asked])
     for indices, answer in zip(asked, answers, strict=True):
         np.testing.assert_allclose(answer, expected[:, indices], atol=1e-12)

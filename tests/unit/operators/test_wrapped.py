@@ -8,7 +8,7 @@ import pytest
 import sparseigen as se
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import LARGEST_PLAIN_EXPONENT, scale_exponent
-from sparseigen.operators.wrapped import ShiftedOperator, scaled
+from sparseigen.operators.wrapped import ShiftedOperator, scale_operator
 from sparseigen.solve.eigenvector import find_search_unit
 from tests.common.entries import within
 
@@ -24,7 +24,7 @@ def test_wrappers_carry_the_errors_on(dtype, rng):
     chosen = np.array([1, 4, 8], dtype=np.int64)
     assert within(operator.restricted(chosen), exact[np.ix_(chosen, chosen)])
     assert within(operator.shifted(2.5), exact + 2.5 * np.eye(9, dtype=np.longdouble))
-    assert within(scaled(operator, -1.0), -exact)
+    assert within(scale_operator(operator, -1.0), -exact)
 
 
 @pytest.mark.parametrize("how", ["shifted", "restricted", "deflated"])
@@ -41,7 +41,7 @@ def test_what_a_wrapper_does_not_change_is_the_bases(how, tmp_path, rng):
     assert wrapped.names == base.names
     assert wrapped.describe().items() >= {"operator": "ChunkedData", "center": True}.items()
     before = base.passes_made
-    wrapped.together([lambda i=i: wrapped.apply_support(np.array([i]), np.ones(1)) for i in range(5)])
+    wrapped.run_together([lambda i=i: wrapped.apply_support(np.array([i]), np.ones(1)) for i in range(5)])
     assert base.passes_made == before + 1
 
 
@@ -51,8 +51,8 @@ def test_the_scale_of_a_search_is_a_power_of_two_beyond_the_plain_range(exponent
     assert scale_exponent(magnitude) == (exponent if abs(exponent) > LARGEST_PLAIN_EXPONENT else 0)
     matrix = as_operator(np.diag([magnitude, magnitude / 3.0]))
     assert find_search_unit(matrix, "smallest") == -(2.0 ** -scale_exponent(magnitude))
-    assert scaled(matrix, 1.0) is matrix
-    twice = scaled(scaled(matrix.shifted(magnitude), 2.0), -0.5)
+    assert scale_operator(matrix, 1.0) is matrix
+    twice = scale_operator(scale_operator(matrix.shifted(magnitude), 2.0), -0.5)
     np.testing.assert_array_equal(twice.to_dense(), -matrix.shifted(magnitude).to_dense())
 
 
@@ -62,8 +62,8 @@ def test_forms_and_row_sums_of_wrapped_matrices_are_those_of_their_columns(rng):
     chosen, weights, vector = np.array([0, 3, 4, 7]), rng.uniform(0.1, 1.0, 9), rng.standard_normal(3)
     wrapped = [
         base.shifted(0.7),
-        scaled(base, -1.0),
-        scaled(base, -1.0).shifted(-3.0),
+        scale_operator(base, -1.0),
+        scale_operator(base, -1.0).shifted(-3.0),
         ShiftedOperator(base, multiplier=0.25, shift=1.0),
     ]
     for operator in [*wrapped, base.restricted(np.arange(9)), base.deflated(np.ones(9))]:

@@ -42,12 +42,12 @@ def test_what_a_failure_of_the_cluster_means() -> None:
     with pytest.raises(
         errors.ClusterError, match=r"a task killed every worker that tried it: x.* Most often that is mem"
     ):
-        cluster._guarded(fails(KilledWorker("x")))
+        cluster._guard(fails(KilledWorker("x")))
     with pytest.raises(ZeroDivisionError):  # an error of the work itself is not explained away
-        cluster._guarded(fails(ZeroDivisionError()))
+        cluster._guard(fails(ZeroDivisionError()))
     with pytest.raises(errors.OptionError, match="mine"):
-        cluster._guarded(fails(errors.OptionError("mine")))
+        cluster._guard(fails(errors.OptionError("mine")))
     cluster.client.status = "closed"
     with pytest.raises(errors.ClusterError, match=r"scheduler cannot be reached any more \(ZeroDivisionError"):
-        cluster._guarded(fails(ZeroDivisionError()))
+        cluster._guard(fails(ZeroDivisionError()))
     assert cluster.n_threads == 1  # a cluster whose workers are all gone

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen.errors import CardinalityError, DtypeError, InputError, NonFiniteError, NotSymmetricError, ShapeError
-from sparseigen.solve.recovery import _terms
+from sparseigen.solve.recovery import _build_terms
 
 
 def wishart(rng, covariance_root, samples):
@@ -99,7 +99,7 @@ def test_undecided_names_the_condition_that_may_fail(spiked):
     inside, outside = high, 25.0
     for _ in range(40):
         middle = 0.5 * (inside + outside)
-        fails = _terms(middle, plain.eigenvalue, plain.gap, 1, 60, 1.0, True).failed is not None
+        fails = _build_terms(middle, plain.eigenvalue, plain.gap, 1, 60, 1.0, True).failed is not None
         inside, outside = (inside, middle) if fails else (middle, outside)
     check = se.recovery_check(true, true + inside / math.sqrt(low * high) * (observed - true), 60, start)
     assert (check.verdict, check.condition) == ("undecided", "mu_1 > 0")
@@ -123,7 +123,7 @@ def test_bad_input():
 )
 def test_rate_is_the_slower_of_the_two(gap, sparsity, k, slower):
     """Without noise, so that gamma = 1 - gap / 10, delta = 0 and u = 3^-1/2 can be put in by hand."""
-    terms = _terms(0.0, 10.0, gap, sparsity, k, 1.0, True)
+    terms = _build_terms(0.0, 10.0, gap, sparsity, k, 1.0, True)
     contraction = 1.0 - (1.0 - gap / 10.0) ** 2
     mu_1 = contraction * 3.0**-1.5 - math.sqrt(sparsity / k)
     mu_2 = math.sqrt((1.0 + 3.0 * math.sqrt(sparsity / k)) * (1.0 - 0.45 * contraction))
@@ -136,7 +136,7 @@ def test_rate_is_the_slower_of_the_two(gap, sparsity, k, slower):
 @pytest.mark.parametrize("overlap", [0.4, 0.5, 0.9])
 def test_terms_are_those_of_the_theorem(overlap):
     """With numbers put in by hand: rho(E, s) = 0.25, eigenvalue 50, gap 49, one true non-zero and k = 400."""
-    terms = _terms(0.25, 50.0, 49.0, 1, 400, overlap, True)
+    terms = _build_terms(0.25, 50.0, 49.0, 1, 400, overlap, True)
     gamma = 1.25 / 49.75
     delta = math.sqrt(2.0) * 0.25 / math.sqrt(0.25**2 + 48.5**2)
     u = overlap - delta if overlap < 0.57 else 1.0 / math.sqrt(3.0)
@@ -162,11 +162,11 @@ def test_every_condition_of_the_theorem_is_named_when_it_alone_fails():
         "mu_1 > 0": (0.0, 10.0, 9.0, 1, 16, 1.0, True),
     }
     for condition, given in cases.items():
-        terms = _terms(*given)
+        terms = _build_terms(*given)
         assert terms.failed == condition
         assert math.isnan(terms.rate)
     # Half the gap is allowed, and gamma is then one: the next condition fails.
-    assert _terms(0.25, 10.0, 0.5, 1, 400, 1.0, True).failed == "gamma < 1"
+    assert _build_terms(0.25, 10.0, 0.5, 1, 400, 1.0, True).failed == "gamma < 1"
 
 
 def test_matrices_for_the_theorem_must_be_square_and_not_empty():

@@ -12,7 +12,7 @@ import sparseigen as se
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.deflated import DEFLATIONS
-from sparseigen.operators.wrapped import scaled
+from sparseigen.operators.wrapped import scale_operator
 from tests.brute_force import small_matrix
 
 
@@ -142,6 +142,6 @@ def test_verification_of_the_other_end_and_of_the_bracket_itself():
     matrix = small_matrix(np.random.default_rng(5), 9, "indefinite")
     result = se.sparse_eigenvector(matrix, 3, which="smallest")
     assert se.verify(result, matrix)
-    operator = scaled(se.operators.as_operator(matrix), -1.0)
+    operator = scale_operator(se.operators.as_operator(matrix), -1.0)
     vector = SparseVector(result.support, result.vector[result.support])
     assert result.certificate.upper_bound == pytest.approx(-achieved_value(operator, vector))

@@ -26,7 +26,7 @@ def test_presolve_from_blocks_keeps_every_better_support(rng, monkeypatch):
     monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
     monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
     problem = BoundProblem(operator, 3, SparseVector(result.support, result.vector[result.support]))
-    alive = find_survivors(problem, problem.scaled(0.999 * result.value), 4)
+    alive = find_survivors(problem, problem.scale_value(0.999 * result.value), 4)
     assert len(alive) < 40
     assert set(result.support) <= set(alive.tolist())
 
@@ -189,7 +189,7 @@ def test_presolve_removes_nothing_it_cannot_afford_to_look_at(operator, not_held
     monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
     best = se.solve_exact(operator, 3)
     problem = BoundProblem(operator, 3, SparseVector(best.support, best.vector[best.support]))
-    cutoff = problem.scaled(0.999 * best.value)
+    cutoff = problem.scale_value(0.999 * best.value)
     assert len(find_survivors(problem, cutoff, 4)) < 20
     monkeypatch.setattr("sparseigen.solvers.branch_and_bound.MOST_ROWS_ABOVE", 0)
     assert find_survivors(problem, cutoff, 4).tolist() == list(range(20))

@@ -38,7 +38,7 @@ function compact(value, digits = 5) {
   return Number(value.toPrecision(digits)).toString();
 }
 
-// The style sheet's colours, read once a theme: asking for them while the page changes makes the browser lay it out again.
+// The style sheet's colours, read once per theme: asking for them while the page changes makes the browser lay it out again.
 const themeColours = {};
 
 function colour(name) {

@@ -86,7 +86,7 @@ function barsPicture() {
   };
 }
 
-// One column a component; for a single component along a path, one column a k.
+// One column per component; for a single component along a path, one column per k.
 function heatColumns() {
   if (shown.parts.length > 1 || !page.path.length) {
     return { title: "component", ticks: partNames(shown), at: -1, lookups: shown.parts.map(loadingsOf), words: partNames(shown) };
@@ -138,7 +138,7 @@ function scoresPicture() {
   const x = columns[across];
   const groups = labels && labels.names ? labels.names : ["samples"];
   const codes = labels && labels.names ? labels.codes : x.map(() => 0);
-  // One component: a strip a label, spread a little so that dots do not hide each other.
+  // One component: one strip per label, spread a little so that dots do not hide each other.
   const y = single ? codes.map((code, i) => code + 0.5 * (((i * 0.618034) % 1) - 0.5)) : columns[up];
   const hover = (i) => `sample ${page.scores.rows[i] + 1}` + (labels ? `<br>${plotText(labels.names ? groups[codes[i]] : String(labels.numbers[i]))}` : "");
   const trace = (indices, extra) => ({ type: "scatter", mode: "markers", x: indices.map((i) => x[i]), y: indices.map((i) => y[i]),
@@ -155,7 +155,7 @@ function scoresPicture() {
     layout: { height: single ? 140 + 60 * groups.length : 440, showlegend: groups.length > 1, xaxis: { title: { text: `score on PC${across + 1}` } }, yaxis: ticks,
       margin: { l: single ? nameMargin(groups.map((name) => shortened(name, 14))) : 70, r: 20, t: 8, b: 44 } },
     says: `Scores of ${x.length} samples` + (groups.length > 1 ? `, coloured by ${groups.length} labels.` : "."),
-    note: "One dot a sample; close dots are alike in the chosen variables." + (x.length < page.scores.samples ? ` ${x.length} of ${page.scores.samples} samples are drawn.` : ""),
+    note: "One dot per sample; close dots are alike in the chosen variables." + (x.length < page.scores.samples ? ` ${x.length} of ${page.scores.samples} samples are drawn.` : ""),
   };
 }
 
