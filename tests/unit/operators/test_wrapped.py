@@ -91,3 +91,12 @@ def test_factors_whose_product_is_infinite_stay_apart(sign):
     for method in (se.solve_exact, se.sparse_eigenvector):
         certificate = method(matrix, 1, which="smallest").certificate
         assert 0.0 < certificate.lower_bound <= 5e-320 <= certificate.upper_bound < 1e-319
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_tiny_blocks_of_large_matrices_raise_no_warning():
+    """What brings a block near 1e-291 to size one takes entries beside it out of range; they are not used."""
+    matrix = np.diag([1e40, 1e-290, 2e40, 3e-291])
+    matrix[3, 0] = matrix[0, 3] = 1e30
+    certificate = se.sparse_eigenvector(matrix, 1, which="smallest").certificate
+    assert certificate.lower_bound <= 3e-291 <= certificate.upper_bound < 3.1e-291
