@@ -154,6 +154,9 @@ class ShiftedOperator(WrappedOperator):
 def scaled(operator: Operator, factor: float) -> Operator:
     """The matrix factor * A; the operator itself for factor 1.
 
+    The factor is a power of two or its negative: only these multiply without rounding, and `entry_errors` allows for
+    no other.
+
     A factor on top of another one joins it in one wrapper, unless their product leaves the range of float64: entries
     near 1e-320 of a matrix that was already multiplied by 2**300 take 2**740 more, and 2**1040 is infinite.
 
