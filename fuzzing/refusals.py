@@ -16,7 +16,8 @@ def may_refuse(error: Exception, method: str, truth: Any, values: np.ndarray) ->
         spread = np.ptp(values.astype(np.longdouble), axis=0).max() if values.shape[0] > 1 else largest
         # What a deflation left may be rounding.
         rest = truth is not None and truth.largest <= 1e-12 * largest * max(1.0, min(largest, 1e150))
-        return largest == 0.0 or rest or spread < 1e-150
+        # Below float32's normal numbers a spread has no digits.
+        return largest == 0.0 or rest or spread < (1e-37 if values.dtype == np.float32 else 1e-150)
     if isinstance(error, errors.RangeError):
         away = values.astype(np.longdouble).std(axis=0)
         single = values.dtype == np.float32 and not (

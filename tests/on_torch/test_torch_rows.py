@@ -34,7 +34,7 @@ def iterated_rows(operator: TorchData, cardinality: int, scaling: np.ndarray, pa
     for _ in range(passes):
         bound, rows = scaled_row_values(problem, weights)
         best, weights = min(best, bound), improve_weights(weights, rows)
-    return problem.unscaled(best)
+    return problem.unscale_bound(best)
 
 
 def plain_bound(matrix: np.ndarray, cardinality: int, scaling: np.ndarray, passes: int) -> float:

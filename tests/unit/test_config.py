@@ -39,4 +39,4 @@ def test_the_facts_are_those_of_this_process(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_package_without_metadata_has_no_version() -> None:
     assert config.is_installed("numpy")
     assert not config.is_installed("no_such_package")
-    assert config._version("no_such_package") == "source tree (not installed)"
+    assert config.find_version("no_such_package") == "source tree (not installed)"

@@ -91,15 +91,10 @@ class DualParts(NamedTuple):
 
 @dataclass(frozen=True)
 class ClosedForm:
-    """The points of `support_points` for one direction and penalty, by their Gram matrix (where the factor lives).
-
-    ``promise`` is what they prove up to rounding.
-    """
+    """The points of `support_points` for one direction and penalty; ``promise`` is what they prove up to rounding."""
 
     direction: Array
     penalty: float
-    gram: Array
-    squares: float
     promise: float
 
 
@@ -113,26 +108,29 @@ def blocks(rows: Array) -> Iterator[tuple[slice, Array]]:
 
 
 def measure(rows: Array, points: Array | ClosedForm) -> DualParts:
-    """What a bound needs of dual points: given one row per variable, or in closed form."""
+    """What a bound needs of dual points: given one row per variable, or in closed form.
+
+    The Gram matrix and the remainders come from the same numbers z_i. Points made twice, once for each, would have to
+    agree to the last bit: near a penalty that equals a share they jump, and no library of matrix products promises the
+    same bits for another place in memory or another number of threads.
+    """
+    found = []
+
+    def make_points() -> Iterator[Array]:
+        for part, block in blocks(rows):
+            if isinstance(points, ClosedForm):
+                made = support_points(block, points.direction, points.penalty)
+            else:
+                made = points[part]
+            found.append(to_host(remainders(block, made)))
+            yield made
+
     with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(points, ClosedForm):
-            gram, squares = points.gram, points.squares
-        else:
-            gram, squares = add_up_gram(made for _, made in _make_pairs(rows, points))
+        gram, squares = add_up_gram(make_points())
         gram = to_host(0.5 * (gram + gram.T))
-        if not squares < LARGEST_POINT**2:
-            return DualParts(gram, np.inf, np.full(rows.shape[0], np.inf))
-        found = [to_host(remainders(block, made)) for block, made in _make_pairs(rows, points)]
+    if not squares < LARGEST_POINT**2:
+        return DualParts(gram, np.inf, np.full(rows.shape[0], np.inf))
     return DualParts(gram, squares, np.concatenate(found))
-
-
-def _make_pairs(rows: Array, points: Array | ClosedForm) -> Iterator[tuple[Array, Array]]:
-    """Blocks of the factor and of the points."""
-    for part, block in blocks(rows):
-        if isinstance(points, ClosedForm):
-            yield block, support_points(block, points.direction, points.penalty)
-        else:
-            yield block, points[part]
 
 
 def add_up_gram(pieces: Iterator[Array]) -> tuple[Array, float]:
@@ -215,8 +213,8 @@ def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int)
     with np.errstate(over="ignore", invalid="ignore"):
         gram, squares = add_up_gram(support_points(block, direction, penalty) for _, block in blocks(rows))
     if not squares < LARGEST_POINT**2:
-        return ClosedForm(direction, penalty, gram, squares, np.inf)
-    return ClosedForm(direction, penalty, gram, squares, _largest_eigenvalue(gram, direction) + cardinality * penalty)
+        return ClosedForm(direction, penalty, np.inf)
+    return ClosedForm(direction, penalty, _largest_eigenvalue(gram, direction) + cardinality * penalty)
 
 
 def _largest_eigenvalue(gram: Array, direction: Array) -> float:

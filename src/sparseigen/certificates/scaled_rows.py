@@ -69,7 +69,10 @@ def find_removable(
     in place of its smallest free entry. If the row of j itself is below the cutoff (the caller's part) and every row
     above it falls below with j in, the largest row of any support with j is below the cutoff.
 
-    Subtraction, division and difference are off by three roundings of numbers no larger than the row: 16 are added.
+    Subtraction, division and difference are off by three roundings of |A_ii| + rest, which is the row where A_ii is
+    not negative: 16 of it are added. Where A_ii is negative, the slack of `row_values` has more than that to spare: it
+    is above 2 (terms + 12) roundings of |A_ii| + rest, and terms + 9 are used. ``least`` may come from entries in
+    another precision: the sum less it holds k - 2 computed products, and the shortfall in the row covers k - 1.
     """
     loss = (least[:, None] - np.minimum(products, least[:, None])) / weights[:, None]
     forced = rows[:, None] - loss + 16.0 * UNIT * np.abs(rows[:, None])

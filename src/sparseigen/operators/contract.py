@@ -296,8 +296,9 @@ class Operator(ABC):
         step = self.costs.columns_at_once(FORM_ENTRIES)
         for begin in range(0, count, step):
             part = slice(begin, begin + step)
-            block = self.accurate_columns(indices[part])[indices]
-            with np.errstate(over="ignore", invalid="ignore"):  # what is infinite then is known to prove nothing
+            # What is infinite then is known to prove nothing, and entries outside the block are not used.
+            with np.errstate(over="ignore", invalid="ignore"):
+                block = self.accurate_columns(indices[part])[indices]
                 form += float(entries @ (block @ entries[part]))
                 magnitude += float(np.abs(entries) @ (np.abs(block) @ np.abs(entries[part])))
         return form, 4.0 * 1.02 * (2 * count + 4) * 2.0**-53 * magnitude + count * 2.0**-1060

@@ -7,7 +7,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sparseigen.certificates.dual_points import DualParts, dual_value, dual_values, measure, remainders, support_points
+from sparseigen.certificates import dual_points
+from sparseigen.certificates.dual_points import (
+    DualParts,
+    dual_value,
+    dual_values,
+    measure,
+    remainders,
+    search_penalty,
+    support_points,
+)
 from sparseigen.certificates.factor import find_factor
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.operators import as_operator
@@ -37,6 +46,24 @@ def test_closed_form_is_exact_on_a_planted_block():
     shares = np.sort((factor.rows @ direction) ** 2)[::-1]
     points = support_points(factor.rows, direction, 0.5 * (shares[3] + shares[4]))
     assert problem.unscale_bound(dual_value(factor, points, 4)) == pytest.approx(4.01, rel=1e-9)
+
+
+def test_points_that_never_come_twice_the_same_prove_a_valid_bound(rng, monkeypatch):
+    """Matrix products need not give the same bits twice, and near a tie the closed form jumps: no proof may need it."""
+
+    def unsteady_points(rows, direction, penalty):
+        return support_points(rows, direction, penalty) * rng.uniform(0.2, 1.0, (len(rows), 1))
+
+    monkeypatch.setattr(dual_points, "support_points", unsteady_points)
+    matrix = random_gram(rng)
+    for cardinality in range(1, 9):
+        problem = BoundProblem(as_operator(matrix), cardinality)
+        factor, optimum = find_factor(problem), brute_force(matrix, cardinality)
+        for _ in range(20):
+            direction = rng.standard_normal(factor.rows.shape[1])
+            direction /= np.linalg.norm(direction)
+            form = search_penalty(factor.rows, direction, cardinality, cardinality, 4)
+            assert problem.unscale_bound(dual_value(factor, form, cardinality)) >= optimum
 
 
 @pytest.mark.parametrize("seed", SEEDS)

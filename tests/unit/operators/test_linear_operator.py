@@ -157,3 +157,11 @@ def test_products_that_are_not_real(matrix) -> None:
 def test_only_linear_operators() -> None:
     with pytest.raises(errors.UnsupportedOperatorError, match=r"expected a scipy.sparse.linalg.LinearOperator, got nd"):
         from_linear_operator(np.eye(3))
+
+
+def test_a_rough_diagonal_widens_the_bracket(matrix) -> None:
+    """A diagonal right to nine digits is accepted; what is proven with it must allow for the others."""
+    rough = from_linear_operator(by_products(matrix), matrix.diagonal() * (1.0 - 4e-9))
+    for cardinality in (1, 4):
+        certificate = se.sparse_eigenvector(rough, cardinality).certificate
+        assert certificate.lower_bound <= brute_force(matrix, cardinality) <= certificate.upper_bound

@@ -79,3 +79,26 @@ def test_forms_and_row_sums_of_wrapped_matrices_are_those_of_their_columns(rng):
         exact = vector @ matrix[np.ix_(chosen[:3], chosen[:3])] @ vector
         assert abs(form - exact) <= error + 1e-14 * np.abs(matrix).sum()
         assert error <= 1e-13 * np.abs(matrix).sum()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_factors_whose_product_is_infinite_stay_apart(sign):
+    """A matrix near 1e-90 is searched times 2**298; a block of it near 1e-320 takes 2**740 more."""
+    matrix = np.diag([1e-90, 5e-320, 3e-90, 2e-319])
+    twice = scale_operator(scale_operator(as_operator(matrix), sign * 2.0**298), 2.0**740)
+    np.testing.assert_array_equal(twice.diagonal()[[1, 3]], sign * np.ldexp([5e-320, 2e-319], 1038))
+    assert isinstance(
+        scale_operator(scale_operator(as_operator(matrix), sign * 2.0**298), 2.0**8).base, type(as_operator(matrix))
+    )
+    for method in (se.solve_exact, se.sparse_eigenvector):
+        certificate = method(matrix, 1, which="smallest").certificate
+        assert 0.0 < certificate.lower_bound <= 5e-320 <= certificate.upper_bound < 1e-319
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_tiny_blocks_of_large_matrices_raise_no_warning():
+    """What brings a block near 1e-291 to size one takes entries beside it out of range; they are not used."""
+    matrix = np.diag([1e40, 1e-290, 2e40, 3e-291])
+    matrix[3, 0] = matrix[0, 3] = 1e30
+    certificate = se.sparse_eigenvector(matrix, 1, which="smallest").certificate
+    assert certificate.lower_bound <= 3e-291 <= certificate.upper_bound < 3.1e-291
