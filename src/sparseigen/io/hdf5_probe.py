@@ -84,7 +84,7 @@ def _touch(name: str, node: Any) -> None:
 def _ignore_errors(action: Any) -> Any:
     try:
         return action()
-    except Exception:
+    except Exception:  # only crashes and endless loops are looked for; errors are the reader's to explain
         return None
 
 

@@ -78,8 +78,8 @@ def averaging_errors(matrix: CheckedArray) -> NDArray[np.float64]:
     return errors
 
 
-class DenseSymmetric(Operator):
-    """A dense symmetric matrix, kept as the caller gave it: no copy, never written to."""
+class ExplicitMatrix(Operator):
+    """A symmetric matrix whose entries are there, kept as the caller gave it: no copy, never written to."""
 
     def __init__(
         self,
@@ -102,6 +102,23 @@ class DenseSymmetric(Operator):
     def _diagonal(self) -> NDArray[np.float64]:
         return np.array(self.matrix.diagonal(), dtype=np.float64)
 
+    def entry_errors(self) -> NDArray[np.float64]:
+        """Zero for the caller's own matrix; what was passed on for one that was computed from data."""
+        return self._entry_errors
+
+    @property
+    def magnitude(self) -> float:
+        """The largest |entry|, known from the check of the caller's matrix."""
+        return self._magnitude or super().magnitude
+
+    def describe(self) -> dict[str, object]:
+        """Adds whether rounding-level asymmetry was averaged away."""
+        return super().describe() | {"symmetrised": self.symmetrised}
+
+
+class DenseSymmetric(ExplicitMatrix):
+    """A dense symmetric matrix: a product adds up k rows."""
+
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """Sum of k rows: the matrix is symmetric, and rows are contiguous."""
         return kernels.combine_rows(self.matrix, indices, weights.astype(self.dtype, copy=False))
@@ -119,36 +136,9 @@ class DenseSymmetric(Operator):
         """A V by one matrix product."""
         return multiply(self.matrix, block.astype(self.dtype, copy=False))
 
-    def entry_errors(self) -> NDArray[np.float64]:
-        """Zero for the caller's own matrix; what was passed on for one that was computed from data."""
-        return self._entry_errors
 
-    @property
-    def magnitude(self) -> float:
-        """The largest |entry|, known from the check of the caller's matrix."""
-        return self._magnitude or super().magnitude
-
-    def describe(self) -> dict[str, object]:
-        """Adds whether rounding-level asymmetry was averaged away."""
-        return super().describe() | {"symmetrised": self.symmetrised}
-
-
-class SparseSymmetric(Operator):
+class SparseSymmetric(ExplicitMatrix):
     """A sparse symmetric matrix in compressed rows; a product costs the non-zeros of k rows."""
-
-    def __init__(self, matrix: CheckedArray) -> None:
-        self.matrix = matrix.values
-        self.size = self.matrix.shape[0]
-        self.dtype = self.matrix.dtype
-        self.names = matrix.names
-        self.symmetrised = matrix.symmetrised
-        self._magnitude = matrix.magnitude
-        self._entry_errors = averaging_errors(matrix)
-        if float(self.diagonal().min()) < 0.0:
-            self.positive_semidefinite = False
-
-    def _diagonal(self) -> NDArray[np.float64]:
-        return np.asarray(self.matrix.diagonal(), dtype=np.float64)
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """Sum of k sparse rows."""
@@ -168,15 +158,6 @@ class SparseSymmetric(Operator):
         """A V by one sparse product."""
         return np.asarray(self.matrix @ block.astype(self.dtype, copy=False))
 
-    def entry_errors(self) -> NDArray[np.float64]:
-        """Zero, or the rounding of the average of a slightly asymmetric matrix."""
-        return self._entry_errors
-
-    @property
-    def magnitude(self) -> float:
-        """The largest |entry|, known from the check of the caller's matrix."""
-        return self._magnitude or super().magnitude
-
     def describe(self) -> dict[str, object]:
-        """Adds the number of stored entries and whether asymmetry was averaged away."""
-        return super().describe() | {"nonzeros": int(self.matrix.nnz), "symmetrised": self.symmetrised}
+        """Adds the number of stored entries."""
+        return super().describe() | {"nonzeros": int(self.matrix.nnz)}

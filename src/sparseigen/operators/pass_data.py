@@ -335,7 +335,7 @@ class ClusterData(PassOperator):
             return self.cluster.gather(tasks)
         except SparseigenError:
             raise
-        except Exception as error:
+        except Exception as error:  # the caller's lazy tasks may raise anything; raised again if it is none of theirs
             self._trace(error)
             raise
 
@@ -349,7 +349,7 @@ class ClusterData(PassOperator):
                 self.cluster.gather([task])
             except SparseigenError:
                 raise
-            except Exception as cause:
+            except Exception as cause:  # anything at all: this is the partition
                 message = f"{name_place(number, partition)} cannot be loaded: {type(cause).__name__}: {cause}"
                 raise PartitionError(message) from error
 

@@ -89,7 +89,7 @@ class Cluster:
             return call()
         except SparseigenError:
             raise
-        except Exception as error:
+        except Exception as error:  # distributed has many; what is not a failure of the cluster is raised again
             lost = self._explain(error)
             if lost is None:
                 raise

@@ -103,7 +103,7 @@ def load_block(number: int, partition: Partition, value: Any = None) -> tuple[An
     except SparseigenError as error:
         message = f"{name_place(number, partition)}: {error}"
         raise type(error)(message) from error
-    except Exception as error:
+    except Exception as error:  # the caller's loader may raise anything
         message = f"{name_place(number, partition)} cannot be loaded: {type(error).__name__}: {error}"
         raise PartitionError(message) from error
     return block, BlockFacts(
@@ -203,7 +203,7 @@ def load_partition(number: int, partition: Partition, columns: Sequence[str] | N
             value = partition.loader()
     except (GraphFileError, PartitionError):
         raise
-    except Exception as error:
+    except Exception as error:  # the caller's loader may raise anything
         message = f"{place} cannot be loaded: {type(error).__name__}: {error}"
         raise PartitionError(message) from error
     return _check_edges(_split_columns(value, columns, place), place)
