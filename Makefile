@@ -29,7 +29,7 @@ help:
 	@echo "make bench-micro  small calls timed by pytest-benchmark, compared with the last time"
 	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md; all points in build/reproduction"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers: tests and fuzzers"
-	@echo "make bench-certificates  gaps and seconds of every bound, and of the exact method"
+	@echo "make bench-certificates  gaps and seconds of every bound, of the exact method, and of the default answer"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
@@ -197,8 +197,9 @@ ARGS ?=
 reproduce: $(VENV)/.docs-ready
 	$(BIN)/python -m benchmarks.paper $(ARGS)
 
+# ARGS="default --quick --before PYTHON" compares the default answer with that of an earlier version.
 bench-certificates: $(VENV)/.ready
-	$(BIN)/python -m benchmarks.certificates
+	$(BIN)/python -m benchmarks.certificates $(ARGS)
 
 bench-graphs: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.graphs

@@ -21,11 +21,32 @@ class Instance(NamedTuple):
     """Time limit of the exact method; 0 leaves it out."""
 
 
-def colon_log2() -> np.ndarray:
-    """62 samples x 2000 genes, log2 intensities."""
+def colon_intensities() -> np.ndarray:
+    """62 samples x 2000 genes, intensities as they were measured."""
     with gzip.open(data_folder() / "colon" / "colon_62x2000.csv.gz", "rt") as file:
         rows = list(csv.reader(file))
-    return np.log2(np.array([row[2:] for row in rows[1:]], dtype=float))
+    return np.array([row[2:] for row in rows[1:]], dtype=float)
+
+
+def colon_log2() -> np.ndarray:
+    """62 samples x 2000 genes, log2 intensities."""
+    return np.log2(colon_intensities())
+
+
+def drawn_from(real: np.ndarray, n_samples: int, size: int) -> np.ndarray:
+    """Gaussian samples of a real covariance, with more genes: noisy mixtures of three real ones each.
+
+    A mixture has weights of either sign and keeps the spread of its first gene; a third of every gene's standard
+    deviation, of the real ones too, is noise of its own, so that the covariance has no more the rank of the real data.
+    """
+    rng = np.random.default_rng(17)
+    centred = (real - real.mean(axis=0)) / np.sqrt(len(real) - 1)
+    mixed = rng.integers(real.shape[1], size=(3, size - real.shape[1]))
+    extra = sum(rng.standard_normal(mixed.shape[1]) * centred[:, genes] for genes in mixed)
+    extra *= np.linalg.norm(centred[:, mixed[0]], axis=0) / np.linalg.norm(extra, axis=0)
+    factor = np.hstack([centred, extra])
+    own = np.linalg.norm(factor, axis=0) / 3.0
+    return rng.standard_normal((n_samples, len(real))) @ factor + own * rng.standard_normal((n_samples, size))
 
 
 def colon_correlation(count: int) -> np.ndarray:

@@ -116,19 +116,20 @@ def _gaussian(size: int) -> Callable[[], Problem]:
     return lambda: Problem(data=np.random.default_rng(7).standard_normal((GAUSSIAN_SAMPLES, size)))
 
 
-def _planted(size: int) -> Callable[[], Problem]:
-    """200 samples; the first 30 variables share a factor as strong as their noise."""
+def planted(size: int, factors: int = 1) -> Callable[[], Problem]:
+    """200 samples; the first 30 variables share a factor as strong as their noise, the next 30 another, and so on."""
 
     def make() -> Problem:
         rng = np.random.default_rng(7)
         data = rng.standard_normal((200, size))
-        data[:, :30] += rng.standard_normal((200, 1))
+        for factor in range(factors):
+            data[:, 30 * factor : 30 * (factor + 1)] += rng.standard_normal((200, 1))
         return Problem(data=data)
 
     return make
 
 
-def _newsgroups(documents: int, terms: int) -> Callable[[], Problem]:
+def newsgroups(documents: int, terms: int) -> Callable[[], Problem]:
     """Square-root term counts, sparse: every few documents of all groups, the terms found in most documents."""
 
     def make() -> Problem:
@@ -176,16 +177,16 @@ CELLS: dict[str, Cell] = {
         Cell("colon, 500 genes", _genes("colon"), (10, 50), quick=True),
         Cell("lymphoma, 500 genes", _genes("lymphoma"), (10, 50), quick=True),
         Cell("noise, p = 500", _gaussian(500), (25, 50), quick=True),
-        Cell("text, 300 terms", _newsgroups(2000, 300), (10, 20), quick=True),
+        Cell("text, 300 terms", newsgroups(2000, 300), (10, 20), quick=True),
         Cell("colon, 500 genes, more", _genes("colon"), (5, 20, 100, 200)),
         Cell("lymphoma, 500 genes, more", _genes("lymphoma"), (5, 20, 100, 200)),
         Cell("colon log2, 2000 genes", _colon, (20, 100)),
         Cell("lymphoma data, 500 genes", _lymphoma, (20, 50)),
         Cell("noise, p = 1000", _gaussian(1000), (50, 100)),
         Cell("noise, p = 2000", _gaussian(2000), (100,)),
-        Cell("planted, p = 1000", _planted(1000), (30,)),
-        Cell("planted, p = 4000", _planted(4000), (30,)),
-        Cell("text, 1000 terms", _newsgroups(18846, 1000), (20,)),
+        Cell("planted, p = 1000", planted(1000), (30,)),
+        Cell("planted, p = 4000", planted(4000), (30,)),
+        Cell("text, 1000 terms", newsgroups(18846, 1000), (20,)),
         Cell("karate club", _named_graph("karate_club_graph"), (), quick=True),
         Cell("Les Misérables", _named_graph("les_miserables_graph"), (), quick=True),
         Cell("air routes", _air_routes, (), quick=True),
