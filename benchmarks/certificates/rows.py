@@ -61,7 +61,7 @@ def _with_correlation(name: str, n: int, p: int, make: Callable[[], Any]) -> dic
 
 
 DRAWN = ("drawn from colon log2 (7,129)", "drawn from lymphoma (12,600)")
-REAL = {
+REAL: dict[str, Data] = {
     **_with_correlation("colon", 62, 2000, colon_intensities),
     **_with_correlation("colon log2", 62, 2000, colon_log2),
     **_with_correlation("lymphoma", 62, 4026, lymphoma),
@@ -69,7 +69,7 @@ REAL = {
     **_with_correlation(DRAWN[0], 72, 7129, lambda: drawn_from(colon_log2(), 72, 7129)),
     **_with_correlation(DRAWN[1], 102, 12600, lambda: drawn_from(lymphoma(), 102, 12600)),
 }
-SHAPES = {
+SHAPES: dict[int, dict[int, tuple[int, ...]]] = {
     1_000: {60: (5, 100), 200: CARDINALITIES, 500: (20, 500)},
     4_000: {60: (5, 100), 200: CARDINALITIES, 500: (20, 500)},
     16_000: {60: (5, 100), 200: CARDINALITIES, 500: (20, 500)},

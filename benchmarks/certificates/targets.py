@@ -18,6 +18,8 @@ EXACT_USED = 0.95
 """The share of its time limit that an exact search without a proof has to use."""
 COMPONENTS_SOLVES = PATH_SOLVES = 6.0
 PITPROPS_SECONDS = 2e-3
+SHOWN = 8
+"""The most misses of one target that are told."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,9 @@ class Target:
 
     def __str__(self) -> str:
         verdict = {True: "ok", False: "MISS", None: "-"}[self.holds]
-        return f"| {self.name} | {self.figure} | {self.goal} | {verdict} | {'; '.join(self.misses)} |"
+        more = [f"and {len(self.misses) - SHOWN} more"] if len(self.misses) > SHOWN else []
+        misses = "; ".join([*self.misses[:SHOWN], *more])
+        return f"| {self.name} | {self.figure} | {self.goal} | {verdict} | {misses} |"
 
 
 def targets(records: Sequence[Record]) -> list[Target]:
@@ -153,11 +157,17 @@ def speedup(solves: Iterable[Record]) -> Target:
     return Target("median speedup", figure, f">= {SPEEDUP:g}x", median(found) >= SPEEDUP)
 
 
-def median_gap(solves: Iterable[Record]) -> Target:
-    gaps = list(_gaps(solves).values())
+def median_gap(solves: Sequence[Record]) -> Target:
+    """Of all rows; beside it of each kind, because pure noise has wide gaps whatever the method."""
+    gaps = _gaps(solves)
     if not gaps:
         return Target("median gap", "not measured", f"<= {MEDIAN_GAP:.1%}", None)
-    return Target("median gap", f"{median(gaps):.3%}", f"<= {MEDIAN_GAP:.1%}", median(gaps) <= MEDIAN_GAP)
+    kinds: dict[str, list[float]] = {}
+    for record in solves:
+        kinds.setdefault("real" if record.real else record.data.split()[0], []).append(gaps[record.name])
+    parts = ", ".join(f"{kind} {median(of_kind):.3%}" for kind, of_kind in kinds.items())
+    middle = median(gaps.values())
+    return Target("median gap", f"{middle:.3%} ({parts})", f"<= {MEDIAN_GAP:.1%}", middle <= MEDIAN_GAP)
 
 
 def exact(records: Iterable[Record]) -> Target:
@@ -183,7 +193,8 @@ def _largest(name: str, figures: dict[str, float], goal: float, form: str) -> Ta
     told = f"<= {form.format(goal)}"
     if not figures:
         return Target(name, "not measured", told, None)
-    misses = [f"{row}: {form.format(figure)}" for row, figure in figures.items() if figure > goal]
+    worst_first = sorted(figures.items(), key=lambda one: -one[1])
+    misses = [f"{row}: {form.format(figure)}" for row, figure in worst_first if figure > goal]
     worst = max(figures.values())
     return Target(name, f"{form.format(worst)} at most of {len(figures)} rows", told, not misses, misses)
 

@@ -86,10 +86,19 @@ def test_gaps() -> None:
     assert judged(*good, made)["gap on real data"].holds
     assert judged(*good, real)["median gap"].holds
     assert not judged(real)["median gap"].holds
+    noise = a_record(now=wide, before=wide, real=False, data="noise 60 x 1,000")
+    assert judged(*good, noise)["median gap"].figure == "0.000% (real 0.000%, noise 3.000%)"
     assert not judged(a_record(thorough=wide))["gap on real data, thorough"].holds
     assert judged(a_record(thorough=replace(wide, gap=None)))["gap on real data, thorough"].figure.startswith("100.00%")
     assert a_record(now=replace(wide, optimal=True)).marks() == ["wider"]
     assert a_record(now=replace(NOW, gap=None, upper=None, optimal=False)).marks() == ["UNCERTIFIED"]
+
+
+def test_the_worst_misses_are_told_and_the_others_counted() -> None:
+    slow = [a_record(now=replace(NOW, seconds=float(k)), k=k) for k in range(2, 13)]
+    told = str(judged(*slow)["seconds, p <= 20,000, n <= 200"])
+    assert "genes, k = 12: 12.00 s; genes, k = 11: 11.00 s" in told
+    assert told.endswith("genes, k = 5: 5.00 s; and 3 more |")
 
 
 def test_exact_search_without_proof_says_whether_it_used_its_time() -> None:
