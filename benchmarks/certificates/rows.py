@@ -60,7 +60,7 @@ def _with_correlation(name: str, n: int, p: int, make: Callable[[], Any]) -> dic
     return {name: Data(n, p, make, real=True), f"{name}, correlation": Data(n, p, make, scale=True, real=True)}
 
 
-DRAWN = ("drawn from colon log2 (7,129)", "drawn from lymphoma (12,600)")
+DRAWN = ("drawn from colon log2 (7,129)", "drawn from lymphoma (12,600)", "drawn from colon (7,129)")
 REAL: dict[str, Data] = {
     **_with_correlation("colon", 62, 2000, colon_intensities),
     **_with_correlation("colon log2", 62, 2000, colon_log2),
@@ -68,6 +68,7 @@ REAL: dict[str, Data] = {
     **_with_correlation("newsgroups", 18846, 5000, lambda: newsgroups(18846, 5000)().data),
     **_with_correlation(DRAWN[0], 72, 7129, lambda: drawn_from(colon_log2(), 72, 7129)),
     **_with_correlation(DRAWN[1], 102, 12600, lambda: drawn_from(lymphoma(), 102, 12600)),
+    DRAWN[2]: Data(72, 7129, lambda: drawn_from(colon_intensities(), 72, 7129), real=True),
 }
 SHAPES: dict[int, dict[int, tuple[int, ...]]] = {
     1_000: {60: (5, 100), 200: CARDINALITIES, 500: (20, 500)},
