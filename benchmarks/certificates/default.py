@@ -6,6 +6,7 @@ Rows that a version does not finish in time say so. The table ends in the target
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
@@ -78,7 +79,8 @@ def earlier_figures(
     if before.endswith(".json"):
         stored = {(one.task, one.data, one.k): one.now for one in read(Path(before))}
         return lambda row: stored.get((row.task, row.data, row.k))
-    worker = Worker(before, limit)
+    # The process runs elsewhere; links stay, because they make a virtual environment what it is.
+    worker = Worker(os.path.abspath(before) if os.sep in before else before, limit)
     workers.append(worker)
     return lambda row: worker.figures(row, seconds=repeating)
 
