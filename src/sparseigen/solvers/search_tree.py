@@ -96,13 +96,13 @@ class Search:
         opened = -self.heap[0][0] if self.heap else -np.inf
         return min(self.root_bound, max(opened, self.in_hand, self.cut_off, self.lower))
 
-    def run(self, deadline: float) -> bool:
-        """Search until the gap is closed (True) or the time is over (False)."""
+    def run(self, deadline: float, most_nodes: float = np.inf) -> bool:
+        """Search until the gap is closed (True), or the time is over or so many nodes are done (False)."""
         self._expand_root()
         while self.heap:
             if -self.heap[0][0] <= self.cutoff:
                 break
-            if time.perf_counter() > deadline:
+            if time.perf_counter() > deadline or self.nodes >= most_nodes:
                 return False
             self.in_hand = -self.heap[0][0]  # before the node leaves the heap: Ctrl-C may come in between
             _, _, node = heapq.heappop(self.heap)

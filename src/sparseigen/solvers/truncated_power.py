@@ -247,6 +247,9 @@ class _Track:
                 return False
             if len(history) > options.max_iterations:
                 return False
+            if options.out_of_time:
+                self.reason = StopReason.TIME_LIMIT
+                return False
         return True
 
     def finish(self, label: str, options: SolverOptions) -> Run:
@@ -282,6 +285,9 @@ def settle(
         iterations += 1
         history.append(value)
         options.progress.report(vector, value)
+        if options.out_of_time:
+            reason = StopReason.TIME_LIMIT
+            break
         step = steps.step(vector, cardinality)
         length = kernels.length(step.values)
         if length == 0.0 or np.array_equal(step.indices, vector.indices):
@@ -301,12 +307,12 @@ def _polish(
 ) -> tuple[Run, int, bool]:
     """Alternate swaps and power steps until neither raises the value, or the rounds are used up."""
     total, limited = 0, False
-    while total < rounds:
+    while total < rounds and not options.out_of_time:
         report = swap(
             operator,
             run.vector,
             run.value,
-            max_swaps=rounds - total,
+            max_swaps=rounds - total if options.deadline == np.inf else 1,
             progress=options.progress,
             nonnegative=options.nonnegative,
         )
