@@ -88,8 +88,10 @@ def smallest_bound(problem: BoundProblem, effort: str) -> tuple[float, str]:
 def list_bounds(operator: Operator, effort: str) -> list[str]:
     """The names of the bounds that an effort tries on such a matrix, in their order."""
     names = [name for name, spec in UPPER_BOUNDS.items() if effort in spec.efforts]
-    if effort == QUICK:  # rows of a matrix that is a product of data cost more than its dual in closed form
-        return [name for name in names if name != "scaled rows" or operator.factor_rank == 0]
+    if effort == QUICK and operator.factor_rank > 0:  # rows of a product of data cost more than its dual
+        return [name for name in names if name != "scaled rows"]
+    if effort == QUICK:
+        return sorted(names, key=lambda name: name == "closed-form dual")
     return [name for name in names if operator.costs.transfers or not UPPER_BOUNDS[name].elsewhere]
 
 

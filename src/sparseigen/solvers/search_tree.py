@@ -56,6 +56,8 @@ def _move_inside(node: Node, position: int) -> Node:
 
 
 ROOT_PASSES, NODE_PASSES = 12, 3
+NODE_WORK = 2.0e5
+"""Operations that a node of the smallest problem is worth."""
 TRIAL_EVERY = 16
 """A support is rounded from the weights at every node of this number."""
 NARROW = 24
@@ -96,9 +98,10 @@ class Search:
         opened = -self.heap[0][0] if self.heap else -np.inf
         return min(self.root_bound, max(opened, self.in_hand, self.cut_off, self.lower))
 
-    def run(self, deadline: float, most_nodes: float = np.inf) -> bool:
-        """Search until the gap is closed (True), or the time is over or so many nodes are done (False)."""
+    def run(self, deadline: float, work: float = np.inf) -> bool:
+        """Search until the gap is closed (True), or the time is over or so many operations were made (False)."""
         self._expand_root()
+        most_nodes = work / (NODE_WORK + NODE_PASSES * float(self.survivors) ** 2)
         while self.heap:
             if -self.heap[0][0] <= self.cutoff:
                 break

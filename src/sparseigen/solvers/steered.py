@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparseigen.certificates.penalised_dual import MOST_WORK
 from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
@@ -25,23 +25,31 @@ from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import EFFORTS, KeepWhenInterrupted, SolverOptions, SolverOutcome
 from sparseigen.solvers.search_tree import Search
 from sparseigen.solvers.starts import STARTS, Start, make_starts
-from sparseigen.solvers.truncated_power import EXPECTED_PRODUCTS, PowerSearch, Run
+from sparseigen.solvers.truncated_power import (
+    EXPECTED_PRODUCTS,
+    POLISHED_RUNS,
+    PowerSearch,
+    Run,
+    swap_cost,
+    swap_rounds,
+)
 
 FIRST_START = "max-variance"
 """The start of the plain run: the paper's."""
 BRANCHING = "branch and bound"
 BOUND_EFFORTS = {"quick": QUICK, "default": "default", "thorough": "tight"}
 """The effort of the bounds that goes with that of a solve."""
-PLAIN_RUNS = 75
-"""Plain runs that the search beyond the first costs at least: its starts, and the exchanges it may make."""
+ASCENT_STEPS = 10
+"""Steps of the dual ascent, p x r^2 multiplications each, for the decision what comes first."""
 ROW_WORK = {"quick": 0.0, "default": 4.0e9, "thorough": 4.0e10}
 """Multiplications that may be spent on columns of a matrix too large to be held."""
-LARGEST_BRANCHED = {"default": 1024, "thorough": 4096}
-BRANCH_WORK = {"default": 4.0e8, "thorough": 2.0e10}
-NODE_WORK = 2.0e5
+BRANCH_WORK = {"default": 2.0e8, "thorough": 2.0e10}
+"""Operations that the nodes of branch and bound may cost."""
+LARGEST_BRANCHED = {"default": 2048, "thorough": 4096}
+LARGEST_GAP = {"default": 0.05, "thorough": 0.5}
+"""Where it is tried at all: matrices up to this size, with a gap that a few hundred nodes may close."""
 TINY = 32
-"""Operations that branch and bound may cost, and those of a node of the smallest problem. Up to size TINY it comes
-before further starts."""
+"""Up to this size branch and bound comes before further starts."""
 
 
 class StageSpec(NamedTuple):
@@ -95,11 +103,16 @@ class Steering:
     @property
     def closed(self) -> bool:
         """Whether the answer is proven optimal."""
-        problem = self.problem
-        if problem is None or not np.isfinite(problem.best) or problem.vector is not self.search.best.vector:
-            return False
-        upper = max(problem.best, problem.achieved)
-        return Certificate(problem.achieved, upper, self.method, scale=1.0).optimal
+        return self.problem is not None and self._bracket().optimal
+
+    @property
+    def gap(self) -> float:
+        """The relative gap of the best answer so far; infinite where nothing is proven."""
+        return np.inf if self.upper is None else self._bracket().relative_gap
+
+    def _bracket(self) -> Certificate:
+        problem = self.pose()
+        return Certificate(problem.achieved, max(problem.best, problem.achieved), self.method, scale=1.0)
 
     @property
     def upper(self) -> float | None:
@@ -225,12 +238,11 @@ def prove_further(steering: Steering) -> None:
 def branch(steering: Steering) -> None:
     """A short branch and bound from the answer; where it finds a better one, that is the answer."""
     problem, search = steering.pose(), steering.search
-    effort, everything = steering.options.effort, np.arange(problem.size, dtype=np.int64)
+    everything = np.arange(problem.size, dtype=np.int64)
     steering.tried[BRANCHING] = search.best.vector
-    nodes = BRANCH_WORK[effort] / (NODE_WORK + float(problem.size) ** 2)
     tree = Search(problem, everything, search.best.vector, 1e-6, steering.options.progress)
     try:
-        tree.run(problem.deadline, nodes)
+        tree.run(problem.deadline, BRANCH_WORK[steering.options.effort])
     finally:
         if tree.incumbent is not search.best.vector:
             _adopt(steering, tree.incumbent)
@@ -249,11 +261,23 @@ def _adopt(steering: Steering, vector: SparseVector) -> None:
     steering.pose()
 
 
-def _ascent_is_cheaper(steering: Steering) -> bool:
-    """Whether the dual ascent costs less than the rest of the search, so that its proof may spare that."""
-    costs, best = steering.operator.costs, steering.search.best
-    plain_run = max(1, best.n_iterations) * costs.step(steering.cardinality)
-    return PLAIN_RUNS * plain_run >= MOST_WORK
+def _ascent_is_cheaper_than(search: Callable[[Steering], float], steering: Steering) -> bool:
+    """Whether the dual ascent, untried from this answer, costs less than a stage of search: its proof may spare that."""
+    operator = steering.operator
+    rank = operator.factor_rank or operator.size
+    ascent = ASCENT_STEPS * 2.0 * operator.size * rank**2
+    return ascent <= search(steering) and _has_untried_dual(steering)
+
+
+def _count_starts(steering: Steering) -> float:
+    """Operations of the starts beyond the first."""
+    return EXPECTED_PRODUCTS["auto"] * steering.operator.costs.step(steering.cardinality)
+
+
+def _count_swaps(steering: Steering) -> float:
+    """Operations of the exchanges."""
+    operator, k = steering.operator, steering.cardinality
+    return POLISHED_RUNS * swap_rounds(operator, k, steering.search.best) * swap_cost(operator, k)
 
 
 def _has_untried_dual(steering: Steering) -> bool:
@@ -263,7 +287,9 @@ def _has_untried_dual(steering: Steering) -> bool:
 def _can_branch(steering: Steering) -> bool:
     """Whether the matrix is small enough, the answer may be any vector, and was not searched from already."""
     size, effort = steering.operator.size, steering.options.effort
-    if size > LARGEST_BRANCHED[effort] or steering.options.nonnegative or steering.cardinality >= size:
+    if steering.options.nonnegative or steering.cardinality >= size or size > LARGEST_BRANCHED[effort]:
+        return False
+    if size > TINY and steering.gap > LARGEST_GAP[effort]:
         return False
     return steering.pose().holds_matrix and bool(steering.untried([BRANCHING]))
 
@@ -278,8 +304,9 @@ STAGES = (
     StageSpec("plain run", run_plainly, EFFORTS, proves=False),
     StageSpec("bound", prove_quickly, EFFORTS, proves=True),
     StageSpec(BRANCHING, branch, BEYOND_QUICK, proves=True, fits=_is_tiny),
-    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_ascent_is_cheaper),
+    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, True, partial(_ascent_is_cheaper_than, _count_starts)),
     StageSpec("more starts", run_more_starts, BEYOND_QUICK, proves=False),
+    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, True, partial(_ascent_is_cheaper_than, _count_swaps)),
     StageSpec("swaps", exchange, BEYOND_QUICK, proves=False),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
     StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True),

@@ -337,10 +337,15 @@ def _solve_precisely(operator: Operator, run: Run, options: SolverOptions) -> Ru
 def swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
     plain_run = max(1, run.n_iterations) * operator.costs.step(cardinality)
-    one_swap = operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3
+    one_swap = swap_cost(operator, cardinality)
     affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
     fewest, usual, most = SWAP_ROUNDS
     return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))
+
+
+def swap_cost(operator: Operator, cardinality: int) -> float:
+    """Operations of one swap: a column of A, the scores of all pairs, and the decomposition of the k x k block."""
+    return float(operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3)
 
 
 def _check_curvature(operator: Operator, previous: float, value: float, length: float) -> None:
