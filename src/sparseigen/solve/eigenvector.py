@@ -243,9 +243,10 @@ class Request:
     def answer(self, cardinality: int, *, certify: bool = True) -> SparseEigResult:
         """Solve and prove. On Ctrl-C raises SolveInterrupted with the best answer so far."""
         began = time.perf_counter()
+        self.begin()
         result: SparseEigResult | None = None
         with KeepWhenInterrupted(lambda inner: result or self._find_best(inner, cardinality, began)):
-            outcome = self.find(cardinality, certify=certify)
+            outcome = self.solve(self.searched, cardinality, replace(self.options, certify=certify))
             seconds = time.perf_counter() - began - proof_seconds(outcome.stages)
             result = self.build_result(outcome, cardinality, seconds)
             if outcome.stop_reason is StopReason.ITERATION_LIMIT:
@@ -253,7 +254,7 @@ class Request:
             if not certify:
                 return result
             found = time.perf_counter()
-            proof = self.prove(outcome, cardinality, effort=BOUND_EFFORTS[self.options.effort], began=began)
+            proof = self.prove(outcome, cardinality, effort=BOUND_EFFORTS[self.options.effort])
         warn_of_rounding(self.problem, cardinality, proof)
         if outcome.proven is None:
             bound = proof.upper_bound if self.unit > 0.0 else proof.lower_bound
@@ -261,11 +262,10 @@ class Request:
             result = replace(result, stages=(*result.stages, stage))
         return replace(result, certificate=proof)
 
-    def find(self, cardinality: int, *, certify: bool = True) -> SolverOutcome:
-        """The solver's answer; the time limit begins now."""
+    def begin(self) -> None:
+        """The time limit begins now."""
         deadline = math.inf if self.time_limit is None else time.perf_counter() + self.time_limit
-        options = replace(self.options, certify=certify, deadline=deadline)
-        return self.solve(self.searched, cardinality, options)
+        self.options = replace(self.options, deadline=deadline)
 
     def bound(self, cardinality: int, *, effort: str) -> Certificate:
         """The bracket alone, from the default solver's answer; refused where no bound applies."""
@@ -315,17 +315,10 @@ class Request:
             ),
         )
 
-    def prove(
-        self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default", began: float | None = None
-    ) -> Certificate:
-        """The bracket around the optimum, from the vector found and the bounds of this effort.
-
-        ``began``: since when the caller's time limit runs, if it is to hold for the bounds.
-        """
-        deadline = math.inf if began is None or self.time_limit is None else began + self.time_limit
-        found = certify(
-            self.searched, cardinality, outcome.vector, effort=effort, deadline=deadline, proven=outcome.proven
-        )
+    def prove(self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default") -> Certificate:
+        """The bracket around the optimum, from the vector found and the bounds of this effort."""
+        deadline, proven = self.options.deadline, outcome.proven
+        found = certify(self.searched, cardinality, outcome.vector, effort=effort, deadline=deadline, proven=proven)
         return self.restate(found)
 
     def _end(self, upper: float) -> float:

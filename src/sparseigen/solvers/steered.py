@@ -262,7 +262,7 @@ def _adopt(steering: Steering, vector: SparseVector) -> None:
 
 
 def _ascent_is_cheaper_than(search: Callable[[Steering], float], steering: Steering) -> bool:
-    """Whether the dual ascent, untried from this answer, costs less than a stage of search: its proof may spare that."""
+    """Whether the dual ascent, untried from this answer, costs less than a stage of search that it may spare."""
     operator = steering.operator
     rank = operator.factor_rank or operator.size
     ascent = ASCENT_STEPS * 2.0 * operator.size * rank**2
