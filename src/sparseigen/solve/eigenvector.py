@@ -222,6 +222,8 @@ class Request:
             progress=Progress(self.problem.size, reported, lambda value: value / self.unit),
             extra=check_method_options(method_options, self.spec.parameters, method),
         )
+        if self.time_limit is not None and "time_limit" in self.spec.parameters:
+            self.options.extra.setdefault("time_limit", self.time_limit)
 
     def check_cardinality(self, cardinality: Any, *, subject: str = "cardinality") -> int:
         """The cardinality as an int between 1 and the number of variables that may be chosen."""
