@@ -58,6 +58,8 @@ def _move_inside(node: Node, position: int) -> Node:
 ROOT_PASSES, NODE_PASSES = 12, 3
 NODE_WORK = 2.0e5
 """Operations that a node of the smallest problem is worth."""
+FEWEST_NODES = 64
+"""Where the operations allowed are fewer nodes than this, there are none beyond the root."""
 TRIAL_EVERY = 16
 """A support is rounded from the weights at every node of this number."""
 NARROW = 24
@@ -102,6 +104,7 @@ class Search:
         """Search until the gap is closed (True), or the time is over or so many operations were made (False)."""
         self._expand_root()
         most_nodes = work / (NODE_WORK + NODE_PASSES * float(self.survivors) ** 2)
+        most_nodes = most_nodes if most_nodes >= FEWEST_NODES else 0.0
         while self.heap:
             if -self.heap[0][0] <= self.cutoff:
                 break

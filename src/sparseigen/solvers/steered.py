@@ -43,11 +43,12 @@ ASCENT_STEPS = 10
 """Steps of the dual ascent, p x r^2 multiplications each, for the decision what comes first."""
 ROW_WORK = {"quick": 0.0, "default": 4.0e9, "thorough": 4.0e10}
 """Multiplications that may be spent on columns of a matrix too large to be held."""
-BRANCH_WORK = {"default": 2.0e8, "thorough": 2.0e10}
+BRANCH_WORK = {"default": 1.0e8, "thorough": 2.0e10}
 """Operations that the nodes of branch and bound may cost."""
 LARGEST_BRANCHED = {"default": 2048, "thorough": 4096}
+LARGEST_CHOICE = {"default": 64, "thorough": 512}
 LARGEST_GAP = {"default": 0.05, "thorough": 0.5}
-"""Where it is tried at all: matrices up to this size, with a gap that a few hundred nodes may close."""
+"""Where it is tried at all: matrices up to this size, up to so many variables of them, and a gap that may close."""
 TINY = 32
 """Up to this size branch and bound comes before further starts."""
 
@@ -289,7 +290,7 @@ def _can_branch(steering: Steering) -> bool:
     size, effort = steering.operator.size, steering.options.effort
     if steering.options.nonnegative or steering.cardinality >= size or size > LARGEST_BRANCHED[effort]:
         return False
-    if size > TINY and steering.gap > LARGEST_GAP[effort]:
+    if size > TINY and (steering.gap > LARGEST_GAP[effort] or steering.cardinality > LARGEST_CHOICE[effort]):
         return False
     return steering.pose().holds_matrix and bool(steering.untried([BRANCHING]))
 
