@@ -27,11 +27,9 @@ from sparseigen.solvers.search_tree import Search
 from sparseigen.solvers.starts import STARTS, Start, make_starts
 from sparseigen.solvers.truncated_power import (
     EXPECTED_PRODUCTS,
-    POLISHED_RUNS,
     PowerSearch,
     Run,
-    swap_cost,
-    swap_rounds,
+    count_swap_work,
 )
 
 FIRST_START = "max-variance"
@@ -277,8 +275,7 @@ def _count_starts(steering: Steering) -> float:
 
 def _count_swaps(steering: Steering) -> float:
     """Operations of the exchanges."""
-    operator, k = steering.operator, steering.cardinality
-    return POLISHED_RUNS * swap_rounds(operator, k, steering.search.best) * swap_cost(operator, k)
+    return count_swap_work(steering.operator, steering.cardinality, steering.search.best)
 
 
 def _has_untried_dual(steering: Steering) -> bool:

@@ -125,7 +125,7 @@ class PowerSearch:
     def swap(self) -> None:
         """Exchange variables in the best runs."""
         operator, k, options = self.operator, self.cardinality, self.options
-        moving, rounds = self._moving, swap_rounds(operator, k, self.best)
+        moving, rounds = self._moving, _swap_rounds(operator, k, self.best)
         polished = operator.run_together(
             [
                 partial(_polish, operator, moving, k, run, options, self.shift, rounds)
@@ -334,16 +334,21 @@ def _solve_precisely(operator: Operator, run: Run, options: SolverOptions) -> Ru
     return replace(run, vector=vector, value=value, history=[*run.history[:-1], value])
 
 
-def swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
+def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
     plain_run = max(1, run.n_iterations) * operator.costs.step(cardinality)
-    one_swap = swap_cost(operator, cardinality)
+    one_swap = _swap_cost(operator, cardinality)
     affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
     fewest, usual, most = SWAP_ROUNDS
     return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))
 
 
-def swap_cost(operator: Operator, cardinality: int) -> float:
+def count_swap_work(operator: Operator, cardinality: int, run: Run) -> float:
+    """Operations that exchanges may take from such a run on."""
+    return POLISHED_RUNS * _swap_rounds(operator, cardinality, run) * _swap_cost(operator, cardinality)
+
+
+def _swap_cost(operator: Operator, cardinality: int) -> float:
     """Operations of one swap: a column of A, the scores of all pairs, and the decomposition of the k x k block."""
     return float(operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3)
 
