@@ -44,6 +44,8 @@ SHORT_STEP, LONG_STEP = 3.0, 6.0
 MOST_STEPS = 400
 TRIALS = 9
 """Penalties tried for one cardinality: two and seven steps of a golden section."""
+SMALL_FACTOR = 512
+"""Matrices up to this size are factorised for the closed form alone."""
 NEIGHBOURS_FROM = 100
 """Smallest cardinality for that: below, it would cost more than finding the answer."""
 FEW_STEPS, PATIENCE = 12, 2
@@ -238,9 +240,14 @@ def find_direction(rows: Array, vector: SparseVector | None) -> Array | None:
 
 
 def closed_form_bound(problem: BoundProblem) -> float:
-    """The closed form for the answer found, from data that do not come to this memory; infinite for others."""
-    if problem.dense is not None or problem.vector is None or not problem.operator.costs.transfers:
+    """The closed form for the answer found, wherever the data are; infinite where no factor is at hand."""
+    if problem.vector is None:
         return np.inf
+    if problem.operator.factor_rank == 0 and (problem.operator.costs.transfers or problem.size > SMALL_FACTOR):
+        return np.inf
+    if not problem.operator.costs.transfers or problem.holds_matrix:
+        factor = find_factor(problem)
+        return np.inf if factor is None else _find_best_dual(problem, factor, -1)
     return float(closed_form_values(problem, [problem.vector], [problem.cardinality], TRIALS)[problem.cardinality - 1])
 
 

@@ -8,7 +8,7 @@ bound does not apply to this matrix or cannot beat the best one so far.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,18 +30,20 @@ class BoundSpec(NamedTuple):
     bound: Callable[[BoundProblem], float]
     efforts: tuple[str, ...]
     elsewhere: bool = False
-    """Whether the bound is for data alone that do not come to this memory."""
+    """Whether another bound includes it, except for data that do not come to this memory."""
 
 
 EFFORTS = ("cheap", "default", "tight")
+QUICK = "quick"
+"""The bounds that a solve tries first: those that cost no more than the answer, as far as the matrix offers any."""
 TIGHT_SECONDS = 10.0
 """What `tight` may take beyond `default`."""
 
 UPPER_BOUNDS: dict[str, BoundSpec] = {
     "rows": BoundSpec(row_bound, ("cheap",)),
-    "closed-form dual": BoundSpec(closed_form_bound, ("default", "tight"), elsewhere=True),
-    "scaled rows": BoundSpec(scaled_row_bound, ("default", "tight")),
-    "trace": BoundSpec(trace_bound, EFFORTS),
+    "closed-form dual": BoundSpec(closed_form_bound, (QUICK, "default", "tight"), elsewhere=True),
+    "scaled rows": BoundSpec(scaled_row_bound, (QUICK, "default", "tight")),
+    "trace": BoundSpec(trace_bound, (QUICK, *EFFORTS)),
     "reduced": BoundSpec(reduced_bound, ("tight",)),
     "penalised dual": BoundSpec(penalised_bound, ("default",)),
     "converged penalised dual": BoundSpec(converged_penalised_bound, ("tight",)),
@@ -58,32 +60,48 @@ def certify(
     *,
     effort: str = "default",
     seconds: float = TIGHT_SECONDS,
+    deadline: float = np.inf,
     proven: Proven | None = None,
 ) -> Certificate:
     """The bracket for the largest k-sparse eigenvalue: what the vector reaches, and the smallest upper bound.
 
-    ``proven``: an upper bound that the solver itself proved, with its name; no other is then computed.
+    ``deadline``: when to stop, by ``time.perf_counter``. ``proven``: an upper bound that the solver itself proved, with
+    its name; no other is then computed.
     """
     lower = achieved_value(operator, vector)
     if proven is not None:
         return Certificate(lower, max(lower, proven.upper_bound), proven.method, scale=proven.scale)
-    problem = BoundProblem(operator, cardinality, vector, achieved=lower)
+    problem = BoundProblem(operator, cardinality, vector, achieved=lower, deadline=deadline)
     if effort == "tight":
-        problem.deadline = time.perf_counter() + seconds
+        problem.deadline = min(deadline, time.perf_counter() + seconds)
     upper, method = smallest_bound(problem, effort)
     return Certificate(lower, max(lower, upper), method, scale=problem.scale)
 
 
 def smallest_bound(problem: BoundProblem, effort: str) -> tuple[float, str]:
     """The smallest of the effort's bounds for the caller's matrix, and its name."""
-    method = "none"
-    for name, spec in UPPER_BOUNDS.items():
-        if effort not in spec.efforts or (spec.elsewhere and not problem.operator.costs.transfers):
-            continue
-        value = spec.bound(problem)
+    method = try_bounds(problem, list_bounds(problem.operator, effort)) or "none"
+    upper = problem.unscale_bound(problem.best) if np.isfinite(problem.best) else np.inf
+    return upper, f"{method} ({problem.left_out})" if problem.left_out and not problem.closed else method
+
+
+def list_bounds(operator: Operator, effort: str) -> list[str]:
+    """The names of the bounds that an effort tries on such a matrix, in their order."""
+    names = [name for name, spec in UPPER_BOUNDS.items() if effort in spec.efforts]
+    if effort == QUICK and operator.factor_rank > 0:  # rows of a product of data cost more than its dual
+        return [name for name in names if name != "scaled rows"]
+    if effort == QUICK:
+        return sorted(names, key=lambda name: name == "closed-form dual")
+    return [name for name in names if operator.costs.transfers or not UPPER_BOUNDS[name].elsewhere]
+
+
+def try_bounds(problem: BoundProblem, names: Iterable[str]) -> str | None:
+    """Lower ``problem.best`` by the bounds of these names until the gap is closed; the name of the best, if one did."""
+    method = None
+    for name in names:
+        value = UPPER_BOUNDS[name].bound(problem)
         if value < problem.best:
             problem.best, method = value, name
         if problem.closed:
             break
-    upper = problem.unscale_bound(problem.best) if np.isfinite(problem.best) else np.inf
-    return upper, f"{method} ({problem.left_out})" if problem.left_out and not problem.closed else method
+    return method

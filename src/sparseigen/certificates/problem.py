@@ -62,9 +62,6 @@ class BoundProblem:
     deadline: float = np.inf
     target_gap: float = 5e-7
     exponent: int = field(init=False)
-    dense: Numbers | None = field(init=False)
-    """The scaled matrix, or None where it is too large to be held."""
-
     columns_left: float = field(init=False)
     """Columns of A that may still be asked for."""
     left_out: str = field(init=False, default="")
@@ -72,25 +69,43 @@ class BoundProblem:
 
     def __post_init__(self) -> None:
         self.columns_left = self.operator.costs.affordable_columns
-        self.dense = self._form_matrix()
         self._entry_errors = self.operator.entry_errors()
         # Where a deflation left nothing but rounding, its errors are larger than the entries.
         largest = max(float(np.abs(self.operator.diagonal()).max()), float(self._entry_errors.max()))
-        if self.dense is not None:
-            largest = max(largest, float(self.dense.max()), -float(self.dense.min()))
-        elif self.columns_left < self.size:
-            largest = max(largest, self.operator.magnitude)
-        elif self.operator.negative_part > 0.0:  # off the diagonal nothing is known yet
-            largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._form_blocks(self.operator)))
+        # The entries of a Gram matrix are no larger than its diagonal; of other matrices nothing is known yet.
+        self._unscaled: Numbers | None = None
+        if self.operator.negative_part > 0.0:
+            if self.holds_matrix:
+                self._unscaled = self._form_matrix()
+                largest = max(largest, float(self._unscaled.max()), -float(self._unscaled.min()))
+            elif self.columns_left < self.size:
+                largest = max(largest, self.operator.magnitude)
+            else:
+                largest = max(largest, *(float(np.abs(rows).max()) for _, rows in self._form_blocks(self.operator)))
         self.exponent = find_exponent(largest)
-        if self.dense is not None:
-            half = -self.exponent // 2  # in two factors: one alone may leave the range
-            self.dense *= float(np.ldexp(1.0, half))
-            self.dense *= float(np.ldexp(1.0, -self.exponent - half))
         self.achieved = self.scale_value(self.achieved)
+
+    @property
+    def holds_matrix(self) -> bool:
+        """Whether the matrix is small enough to be held, so that there is a `dense`; it need not be formed yet."""
+        largest = LARGEST_FETCHED if self.operator.costs.transfers else LARGEST_MATERIALISED
+        return self.size <= largest and self.operator.costs.affordable_columns >= self.size
+
+    @computed_once
+    def dense(self) -> Numbers | None:
+        """The scaled matrix, formed when a bound first asks for it; None where it is too large to be held."""
+        if not self.holds_matrix:
+            return None
+        matrix, self._unscaled = self._form_matrix() if self._unscaled is None else self._unscaled, None
+        half = -self.exponent // 2  # in two factors: one alone may leave the range
+        matrix *= float(np.ldexp(1.0, half))
+        matrix *= float(np.ldexp(1.0, -self.exponent - half))
+        return matrix
 
     def at(self, cardinality: int, vector: SparseVector, achieved: float, best: float) -> BoundProblem:
         """The same matrix at another cardinality, with the answer found there and the best bound so far (scaled)."""
+        if self._unscaled is not None:
+            _ = self.dense  # scaled once, for all copies
         question = copy.copy(self)
         question.__dict__.pop("margin", None)
         question.cardinality, question.vector, question.best = cardinality, vector, best
@@ -129,11 +144,8 @@ class BoundProblem:
         raised: Numbers = totals * (1.0 + 2.0 * gamma(len(totals))) + TINY  # `raised_sum` of each
         return raised
 
-    def _form_matrix(self) -> Numbers | None:
-        """The matrix before scaling, where it is small enough to be held."""
-        largest = LARGEST_FETCHED if self.operator.costs.transfers else LARGEST_MATERIALISED
-        if self.size > largest or self.columns_left < self.size:
-            return None
+    def _form_matrix(self) -> Numbers:
+        """The matrix before scaling."""
         # The matrix, a shifted copy to be factorised, and work space for sorting rows.
         check_room(24 * self.size**2, f"a certificate for {self.size} variables", "use certify=False")
         matrix = np.empty((self.size, self.size))

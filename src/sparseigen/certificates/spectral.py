@@ -89,7 +89,7 @@ def spectral_bound(problem: BoundProblem) -> float:
 
 def psd_shift(problem: BoundProblem) -> float:
     """A shift for which A + shift I is known to be positive semidefinite; infinite if none near rounding level is."""
-    if problem.dense is None or problem.negative_part == 0.0:
+    if problem.negative_part == 0.0 or problem.dense is None:
         return problem.negative_part
     if problem.operator.positive_semidefinite is False:
         return np.inf

@@ -14,12 +14,14 @@ from sparseigen.cli.options import (
     Reading,
     choice_option,
     data_argument,
+    effort_option,
     flag,
     option,
     output_options,
     read_cardinalities,
     reading_options,
     report_option,
+    time_limit_option,
 )
 from sparseigen.cli.output import (
     Working,
@@ -66,8 +68,7 @@ certify_flag = flag("--certify/--no-certify", default=True, help="Prove how far 
 @option(
     "--start",
     metavar="NAME|FILE",
-    default="auto",
-    help="Where to start: auto, max-variance, ..., or a file with a vector.",
+    help="Where to start: auto, max-variance, ..., or a file with a vector. Without it the proof decides.",
 )
 @nonnegative_flag
 @option("--deflation", metavar="NAME", default="projection", help="What is taken out after each component.")
@@ -79,6 +80,8 @@ certify_flag = flag("--certify/--no-certify", default=True, help="Prove how far 
     help="Limit for each run; reaching it ends with exit code 4.",
 )
 @certify_flag
+@effort_option
+@time_limit_option
 @option(
     "--stability",
     metavar="N",
@@ -93,7 +96,7 @@ def pca(
     data: str,
     cardinality: str,
     components: int | None,
-    start: str,
+    start: str | None,
     stability: int,
     reading: Reading,
     output: Output,
@@ -116,7 +119,7 @@ def pca(
         loaded = load(data, reading)
         for k in wanted:
             check_cardinality(k, loaded.operator.size)
-        options["start"] = read_start(start)
+        options["start"] = None if start is None else read_start(start)
         working.step("solving")
         try:
             results = _find_components(loaded, wanted, working, options)
@@ -239,6 +242,8 @@ def _spread_cardinalities(largest: int, size: int) -> list[int]:
 @option("--share", metavar="SHARE", type=float, default=0.9, help="For --choose share: the share of the dense optimum.")
 @nonnegative_flag
 @certify_flag
+@effort_option
+@time_limit_option
 @reading_options
 @output_options
 def path(data: str, k: str | None, choose: str, share: float, reading: Reading, output: Output, **options: Any) -> None:

@@ -16,6 +16,7 @@ from sparseigen.cli.options import (
     GraphReading,
     Output,
     choice_option,
+    effort_option,
     flag,
     graph_argument,
     graph_reading_options,
@@ -24,6 +25,7 @@ from sparseigen.cli.options import (
     output_options,
     read_cardinalities,
     read_cardinality,
+    time_limit_option,
 )
 from sparseigen.cli.output import Working, as_csv, check_output, emit, end, limit_note, save, save_report
 from sparseigen.errors import SolveInterrupted
@@ -39,6 +41,8 @@ class Search:
     directed: str
     self_loops: str
     certify: bool
+    effort: str
+    time_limit: float | None
 
 
 search_options = option_group(
@@ -53,6 +57,8 @@ search_options = option_group(
     ),
     choice_option("--self-loops", ("drop", "keep"), default="drop", help="Self-loops."),
     flag("--certify/--no-certify", default=True, help="Prove how dense k vertices can be."),
+    effort_option,
+    time_limit_option,
 )
 
 

@@ -73,6 +73,17 @@ quiet_flag = flag("--quiet", "-q", help="No progress and no notes on standard er
 report_option = path_option("--report", metavar="PAGE.html", help="Write a page that opens in any browser.")
 
 
+effort_option = choice_option(
+    "--effort",
+    ("quick", "default", "thorough"),
+    default="default",
+    help="How much search and proof an open gap is worth; an answer that is proven ends all.",
+)
+time_limit_option = option(
+    "--time-limit", metavar="SECONDS", type=float, help="Then the best answer and bracket so far, exit code 4."
+)
+
+
 @dataclass
 class Reading:
     """How to read a table."""

@@ -244,6 +244,10 @@ class Working:
         """One iteration of a solver ended."""
         self.detail = f"iteration {iteration}, value {value:.8g}"
 
+    def on_stage(self, name: str) -> None:
+        """Another stage of a solve begins."""
+        self.step(name)
+
     def on_bracket(self, iteration: int, low: float, high: float) -> None:
         """One node of an exact search is done."""
         self.detail = f"node {iteration}, between {low:.8g} and {high:.8g}"

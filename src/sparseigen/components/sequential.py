@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,6 +15,7 @@ from sparseigen.checks.arguments import (
     check_choice,
     check_flag,
     check_many,
+    check_positive,
     check_sparsity,
 )
 from sparseigen.errors import CardinalityError, OptionError, ZeroMatrixError, one_of
@@ -24,7 +26,7 @@ from sparseigen.results.path import check_share
 from sparseigen.solve.eigenvector import Request, sparse_eigenvector
 from sparseigen.solve.path import cardinality_path
 from sparseigen.solvers import SOLVERS
-from sparseigen.solvers.interface import KeepWhenInterrupted
+from sparseigen.solvers.interface import EFFORTS, KeepWhenInterrupted
 
 GRID_POINTS = 24
 """Cardinalities tried when one is to be chosen; spread evenly on a logarithmic scale."""
@@ -79,12 +81,22 @@ BLOCK = "block"
 PRODUCTS_PER_COMPONENT = 600
 """What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
 
+SHORTEST_LIMIT = 1e-3
+"""Seconds that a component gets at least, whatever those before it took."""
+
 EXHAUSTED = 1e-12
 """A deflated matrix with less than this share of the trace is rounding: there is no further component."""
 
 
 def sparse_components(
-    A: Any, cardinalities: Iterable[int], *, deflation: str = "projection", method: str = "tpower", **options: Any
+    A: Any,
+    cardinalities: Iterable[int],
+    *,
+    deflation: str = "projection",
+    method: str = "tpower",
+    effort: str = "default",
+    time_limit: float | None = None,
+    **options: Any,
 ) -> list[SparseEigResult]:
     """Find several sparse components, each on what the ones before it left over.
 
@@ -99,6 +111,10 @@ def sparse_components(
         all components at once ("gpower-l1", "gpower-l0", "spca"): nothing is taken out.
     method : str
         The solver, a name in the table of methods.
+    effort : {"quick", "default", "thorough"}
+        As in `sparse_eigenvector`, for every component. A block has no stages.
+    time_limit : float, optional
+        Seconds for all components together; each gets its part of what is left.
     **options
         Passed on to `sparse_eigenvector` for every component.
 
@@ -127,18 +143,26 @@ def sparse_components(
     if not wanted:
         msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
         raise OptionError(msg, parameter="cardinalities")
+    limit = None if time_limit is None else check_positive(time_limit, "time_limit")
     if deflation == BLOCK:
+        check_choice(effort, EFFORTS, "effort")
         return find_block(operator, wanted, method=method, **options)
     deflate = DEFLATIONS[deflation]
     total = float(np.abs(operator.diagonal()).sum())
     remaining: Operator = operator.prepared_for(PRODUCTS_PER_COMPONENT * len(wanted))
     results: list[SparseEigResult] = []
+    deadline = math.inf if limit is None else time.perf_counter() + limit
     with KeepWhenInterrupted(lambda inner: inner, completed=results):
         for cardinality in wanted:
             if results:
                 remaining = deflate(remaining, results[-1].vector)
                 _check_not_exhausted(remaining, total, len(results))
-            results.append(sparse_eigenvector(remaining, cardinality, method=method, **options))
+            part = None
+            if limit is not None:
+                left = (deadline - time.perf_counter()) / (len(wanted) - len(results))
+                part = max(left, SHORTEST_LIMIT)
+            found = sparse_eigenvector(remaining, cardinality, method=method, effort=effort, time_limit=part, **options)
+            results.append(found)
     return results
 
 

@@ -33,7 +33,7 @@ class CardinalitySearchCV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     ----------
     estimator : SparsePCA, optional
         What is fitted in the end, with the cardinality chosen; its ``scale``, ``method``, ``deflation``,
-        ``nonnegative`` and ``method_options`` are used for the paths too.
+        ``nonnegative``, ``effort`` and ``method_options`` are used for the paths too.
     cardinalities : list of int, optional
         The ones to try; by default 24 between 1 and the number of variables, evenly spaced on a logarithmic scale.
     cv : int or splitter
@@ -156,6 +156,7 @@ def _find_held_out_shares(
     options: dict[str, Any] = {
         "method": base.method,
         "nonnegative": base.nonnegative,
+        "effort": base.effort,
         "method_options": base.method_options,
     }
     deflate = DEFLATIONS[check_choice(base.deflation, DEFLATIONS, "deflation")]

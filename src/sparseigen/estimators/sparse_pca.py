@@ -57,8 +57,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         The definition behind ``explained_variance_``; all three are in ``explained_variances_``.
     share : float
         For ``cardinality="auto"``.
-    start, polish, max_iterations, method_options
+    start, polish, max_iterations, effort, method_options
         As in `sparse_eigenvector`.
+    time_limit : float, optional
+        Seconds for all components together; then the best answers and bounds so far are taken.
     random_state : None, int or numpy.random.Generator
         For ``start="random"``.
 
@@ -116,9 +118,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         refine: bool = False,
         variance: str = "adjusted",
         share: float = 0.9,
-        start: str = "auto",
-        polish: str | None = "swap",
+        start: Any = None,
+        polish: str | None = "auto",
         max_iterations: int = 1000,
+        effort: str = "default",
+        time_limit: float | None = None,
         method_options: dict[str, Any] | None = None,
         random_state: Any = None,
     ) -> None:
@@ -135,6 +139,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.start = start
         self.polish = polish
         self.max_iterations = max_iterations
+        self.effort = effort
+        self.time_limit = time_limit
         self.method_options = method_options
         self.random_state = random_state
 
@@ -226,6 +232,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             "deflation": self.deflation,
             "method": self.method,
             "max_iterations": self.max_iterations,
+            "effort": self.effort,
+            "time_limit": self.time_limit,
             "rng": self.random_state,
             "method_options": self.method_options,
         }

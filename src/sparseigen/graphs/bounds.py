@@ -222,10 +222,12 @@ WEIGHT_BOUNDS: dict[str, Callable[[GraphFacts, int], Integers]] = {
 class UpperBounds:
     """The smallest of all bounds for every k up to a largest one."""
 
-    def __init__(self, facts: GraphFacts) -> None:
+    def __init__(self, facts: GraphFacts, *, hurried: bool = False) -> None:
+        """``hurried``: without the bound that takes fair loads, unless a search has already made them."""
         self.graph = facts.graph
-        self.names = list(WEIGHT_BOUNDS)
-        table = np.stack([bound(facts, facts.largest_k) for bound in WEIGHT_BOUNDS.values()])
+        left_out = {"fair loads"} if hurried and "loads" not in vars(facts) else set()
+        self.names = [name for name in WEIGHT_BOUNDS if name not in left_out]
+        table = np.stack([WEIGHT_BOUNDS[name](facts, facts.largest_k) for name in self.names])
         if not facts.loops.any():
             table -= table % 2  # without loops pi'W pi is twice a whole number
         self.which = table.argmin(axis=0)

@@ -119,7 +119,8 @@ class ClusterTask(SubgraphTask):
         """The default search, in the core."""
         fixed = core.facts.graph.no_flags()
         fixed[np.searchsorted(core.vertices, self.required)] = 1
-        problem = Problem(core.facts, fixed, "auto", self.options.polish, self.options.rng)
+        options = self.options
+        problem = Problem(core.facts, fixed, "auto", options.polish, options.rng, deadline=self.deadline)
         outcomes = solve_tpower(problem, ks)
         return {k: replace(outcome, vertices=core.vertices[outcome.vertices]) for k, outcome in outcomes.items()}
 

@@ -21,13 +21,15 @@ def densest_k_subgraph(
     *,
     method: str = "tpower",
     start: Any = "auto",
-    polish: str | None = "swap",
+    polish: str | None = "auto",
     must_include: Any = None,
     candidates: Any = None,
     directed: str = "average",
     self_loops: str = "drop",
     weight: str | None = "weight",
     certify: bool = True,
+    effort: str = "default",
+    time_limit: float | None = None,
     rng: Any = None,
 ) -> DenseSubgraphResult:
     """Find k vertices with as much edge weight among them as possible, and prove how much there can be.
@@ -48,9 +50,9 @@ def densest_k_subgraph(
     start : {"auto", "degree", "peel", "loads", "greedy-ravi", "greedy-feige"} or collection of vertices
         Where Algorithm 2 starts. "degree" is the paper's: the k largest degrees. "auto" tries all of these and
         greedy growth from many seeds. ``start="degree", polish=None`` is Algorithm 2 exactly.
-    polish : {"swap", "tabu", None}
+    polish : {"auto", "swap", "tabu", None}
         What to do with the best sets: exchange vertices while the weight rises, go on longer through losing
-        exchanges, or nothing.
+        exchanges, or nothing. "auto" is "swap"; where ``start`` is "auto" too, ``effort`` decides.
     must_include : collection of vertices, optional
         Vertices that must be among the k.
     candidates : collection of vertices, optional
@@ -67,6 +69,12 @@ def densest_k_subgraph(
         default "weight", or else the third of three columns.
     certify : bool
         Prove an upper bound.
+    effort : {"quick", "default", "thorough"}
+        "quick" tries the starts without exchanges and a quick bound, "thorough" goes on through losing exchanges
+        ("tabu") and makes the loads behind the bound as fair as they get.
+    time_limit : float, optional
+        Seconds after which the best set so far and its bound are returned, with ``stop_reason`` "time_limit"; looked
+        at between starts, exchanges and bounds.
     rng : None, int or numpy.random.Generator
         Decides how long exchanged vertices are held back; None is seed 0.
 
@@ -91,7 +99,7 @@ def densest_k_subgraph(
     >>> result.density
     44.0
     """
-    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng)
+    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng, effort, time_limit)
     task = _open_task(graph, must_include, candidates, options)
     return task.find_set(task.check_k(k))
 
@@ -102,13 +110,15 @@ def density_curve(
     *,
     method: str = "tpower",
     start: Any = "auto",
-    polish: str | None = "swap",
+    polish: str | None = "auto",
     must_include: Any = None,
     candidates: Any = None,
     directed: str = "average",
     self_loops: str = "drop",
     weight: str | None = "weight",
     certify: bool = True,
+    effort: str = "default",
+    time_limit: float | None = None,
     rng: Any = None,
 ) -> DensityCurve:
     """Find the densest k vertices for many k; results come in the order of ``ks``.
@@ -128,7 +138,7 @@ def density_curve(
     >>> [result.k for result in curve]
     [5, 10]
     """
-    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng)
+    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng, effort, time_limit)
     task = _open_task(graph, must_include, candidates, options)
     wanted = [task.check_k(k) for k in check_many(ks, "ks", "range(10, 100, 10)")]
     if not wanted:
@@ -144,12 +154,14 @@ def disjoint_dense_subgraphs(
     *,
     method: str = "tpower",
     start: Any = "auto",
-    polish: str | None = "swap",
+    polish: str | None = "auto",
     candidates: Any = None,
     directed: str = "average",
     self_loops: str = "drop",
     weight: str | None = "weight",
     certify: bool = True,
+    effort: str = "default",
+    time_limit: float | None = None,
     rng: Any = None,
 ) -> list[DenseSubgraphResult]:
     """Find dense subgraphs one after the other, each among the vertices the earlier ones left.
@@ -169,7 +181,7 @@ def disjoint_dense_subgraphs(
     >>> first.nodes, second.nodes
     ((0, 1, 2, 3), (4, 5, 6, 7))
     """
-    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng)
+    options = SubgraphOptions(method, start, polish, directed, self_loops, weight, certify, rng, effort, time_limit)
     task = _open_task(graph, None, candidates, options)
     k, count = task.check_k(k), check_count(count, "count")
     if k * count > task.n_allowed:

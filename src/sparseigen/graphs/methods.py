@@ -64,6 +64,7 @@ class Problem:
     choice: IntegerGraph | None = None
     """What the greedy methods look at when that is not the symmetric graph."""
     reached: Reached = field(default_factory=Reached)
+    deadline: float = np.inf
 
     @property
     def graph(self) -> IntegerGraph:
@@ -80,7 +81,7 @@ def solve_tpower(problem: Problem, ks: list[int]) -> Outcomes:
 
 def _run_all(problem: Problem, ks: list[int]) -> Outcomes:
     """Algorithm 2 from one start for every k."""
-    searcher = None if problem.polish is None else Searcher(problem.facts, problem.fixed, problem.polish, problem.rng)
+    searcher = None if problem.polish is None else _open_search(problem)
     name = problem.start if isinstance(problem.start, str) else "given"
     outcomes = problem.reached.outcomes
     for count, chosen in _make_single_starts(problem, ks):
@@ -93,6 +94,10 @@ def _run_all(problem: Problem, ks: list[int]) -> Outcomes:
             if polished.value >= plain.chosen.value:
                 outcomes[count] = polished
     return outcomes
+
+
+def _open_search(problem: Problem) -> Searcher:
+    return Searcher(problem.facts, problem.fixed, problem.polish, problem.rng, deadline=problem.deadline)
 
 
 def _make_single_starts(problem: Problem, ks: list[int]) -> Iterator[tuple[int, VertexSet]]:
@@ -129,7 +134,7 @@ def _find_whole_order(problem: Problem, start: str) -> Integers:
 
 def _search_all(problem: Problem, ks: list[int]) -> Outcomes:
     """The default: search every k, then let neighbours on the curve help each other, upwards and downwards."""
-    searcher = Searcher(problem.facts, problem.fixed, problem.polish, problem.rng)
+    searcher = _open_search(problem)
     settings: dict[str, Any] = {"start": "auto", "searched_vertices": searcher.graph.size}
     best: dict[int, Candidate] = {}
     reached, outcomes, ascending = problem.reached, problem.reached.outcomes, sorted(set(ks))
@@ -139,6 +144,8 @@ def _search_all(problem: Problem, ks: list[int]) -> Outcomes:
         outcomes[count] = _build_searched_outcome(searcher, settings, best[count])
     for sequence in (ascending, ascending[::-1]):
         for previous, count in pairwise(sequence):
+            if searcher.out_of_time:
+                break
             best[count] = searcher.improve(best[count], count, best[previous].chosen.vertices)
             outcomes[count] = _build_searched_outcome(searcher, settings, best[count])
     # The searched part is a core; plain Algorithm 2 on the whole graph is the floor nothing falls below. Of a graph of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -62,7 +63,16 @@ class Candidate:
 class Searcher:
     """Searches one graph for many k; orders that serve every k are computed once."""
 
-    def __init__(self, facts: GraphFacts, fixed: Flags, polish: str | None, rng: np.random.Generator) -> None:
+    def __init__(
+        self,
+        facts: GraphFacts,
+        fixed: Flags,
+        polish: str | None,
+        rng: np.random.Generator,
+        *,
+        deadline: float = np.inf,
+    ) -> None:
+        self.deadline = deadline
         self.facts, self.fixed, self.polish = facts, fixed, POLISHES[polish]
         self.seed = int(rng.integers(1 << 62))
         required = np.flatnonzero(fixed)
@@ -84,7 +94,14 @@ class Searcher:
         candidates = self._under_way = []
         for label, start in self._starts(count):
             candidates.append(self._run_power(label, start, count))
+            if self.out_of_time:
+                break
         return self.finish(candidates, count)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time allowed is over."""
+        return self.deadline < np.inf and time.perf_counter() > self.deadline
 
     def find_best_under_way(self, count: int) -> Candidate | None:
         """The best set of a search that was interrupted; None if there is none yet.
@@ -114,9 +131,10 @@ class Searcher:
             distinct.setdefault(candidate.chosen.members.tobytes(), candidate)
         leading = list(distinct.values())[:POLISHED]
         for candidate in leading:
-            self._exchange(candidate, self.polish, count)
+            if not self.out_of_time:
+                self._exchange(candidate, self.polish, count)
         best = max(leading, key=lambda candidate: candidate.chosen.value)
-        if self.polish.patience == 0:
+        if self.polish.patience == 0 and not self.out_of_time:
             self._exchange(best, SHAKE, count)
         return best
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from sparseigen.checks.arguments import check_cardinality, check_choice, check_rng
+from sparseigen.checks.arguments import check_cardinality, check_choice, check_positive, check_rng
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.checks.graphs import WEIGHT, Graph, as_path, is_text, vertices_of
 from sparseigen.errors import CardinalityError, OptionError, UnusedWeightsWarning, one_of
@@ -26,10 +26,15 @@ from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_gr
 from sparseigen.graphs.search import POLISHES
 from sparseigen.io.graph_files import read_file
 from sparseigen.kernels.graph import Integers
-from sparseigen.results import DenseSubgraphResult, DensityCurve, StopReason
-from sparseigen.solvers.interface import KeepWhenInterrupted
+from sparseigen.results import Certificate, DenseSubgraphResult, DensityCurve, Stage, StopReason
+from sparseigen.solvers.interface import EFFORTS, KeepWhenInterrupted
 
 Answer = TypeVar("Answer")
+
+AS_NEEDED = "auto"
+"""The `polish` of those who leave it to the effort."""
+EFFORT_POLISHES = {"quick": None, "default": "swap", "thorough": "tabu"}
+EFFORT_SWEEPS = {"quick": FAST_SWEEPS, "default": SWEEPS, "thorough": 10 * SWEEPS}
 
 
 @dataclass(frozen=True)
@@ -44,8 +49,16 @@ class SubgraphOptions:
     weight: str | None
     certify: bool
     rng: Any
+    effort: str = "default"
+    time_limit: float | None = None
 
     def __post_init__(self) -> None:
+        check_choice(self.effort, EFFORTS, "effort")
+        if self.time_limit is not None:
+            check_positive(self.time_limit, "time_limit")
+        if self.polish == AS_NEEDED:
+            left_open = is_text(self.start) and self.start == "auto"
+            object.__setattr__(self, "polish", EFFORT_POLISHES[self.effort] if left_open else "swap")
         if is_text(self.start):
             check_choice(self.start, STARTS, "start")
         check_choice(self.method, METHODS, "method")
@@ -53,7 +66,8 @@ class SubgraphOptions:
             allowed = one_of(BY_OUTGOING)
             message = f"directed='outgoing' is for the methods {allowed}; method={self.method!r} needs 'average'."
             raise OptionError(message, parameter="directed")
-        check_choice(self.polish, POLISHES, "polish")
+        if self.polish not in POLISHES:
+            check_choice(self.polish, (AS_NEEDED, *POLISHES), "polish")
         check_choice(self.directed, DIRECTED, "directed")
         check_choice(self.self_loops, SELF_LOOPS, "self_loops")
         if self.weight is not None and not is_text(self.weight):
@@ -65,7 +79,8 @@ class SubgraphOptions:
     @property
     def sweeps(self) -> int:
         """Sweeps of the fair loads: few where these are only a start among others."""
-        return FAST_SWEEPS if self.polish is None and not self.certify else SWEEPS
+        only_starts = self.polish is None and not self.certify
+        return FAST_SWEEPS if only_starts else EFFORT_SWEEPS[self.effort]
 
     def to_settings(self) -> dict[str, Any]:
         """What a result tells of the options; its own facts tell the rest."""
@@ -103,6 +118,8 @@ class SubgraphTask(ABC):
     unit: float
     """The weight that one unit of an outcome stands for."""
     notes: dict[str, Any]
+    deadline: float = np.inf
+    """When to stop, by ``time.perf_counter``."""
     completed: tuple[DenseSubgraphResult, ...] = ()
     """The sets found before, whose vertices are no longer allowed."""
 
@@ -150,6 +167,8 @@ class SubgraphTask(ABC):
     def _solve(self, ks: list[int], present: Callable[[DensityCurve], Answer]) -> Answer:
         """Search, name, certify; ``present`` makes the caller's answer of it, also of what an interruption leaves."""
         began, reached = time.perf_counter(), Reached()
+        if self.options.time_limit is not None:
+            self.deadline = began + self.options.time_limit
         results: dict[int, DenseSubgraphResult] = {}
 
         def keep(inner: object) -> Answer | None:
@@ -162,11 +181,12 @@ class SubgraphTask(ABC):
             seconds = time.perf_counter() - began
             results = {k: self._build_result(k, found.outcomes[k], seconds, found.notes) for k in set(ks)}
             if self.options.certify and found.facts is not None:
-                bounds = UpperBounds(found.facts)
-                results = {
-                    k: replace(result, certificate=bounds.certificate(k, found.outcomes[k].value))
-                    for k, result in results.items()
-                }
+                bounds = UpperBounds(found.facts, hurried=time.perf_counter() > self.deadline)
+                proofs = {k: bounds.certificate(k, found.outcomes[k].value) for k in results}
+                spent = time.perf_counter() - began - seconds
+                results = {k: _add_proof(result, proofs[k], spent) for k, result in results.items()}
+        if time.perf_counter() > self.deadline:
+            results = {k: _mark_stopped(result) for k, result in results.items()}
         return present(DensityCurve(tuple(results[k] for k in ks), time.perf_counter() - began))
 
     def _rescue(self, reached: Reached, seconds: float) -> dict[int, DenseSubgraphResult]:
@@ -196,7 +216,19 @@ class SubgraphTask(ABC):
             solver=self.options.method,
             settings=self.options.to_settings() | self.notes | notes | outcome.settings,
             seconds=seconds,
+            stages=(Stage("search", seconds, weight / k),),
         )
+
+
+def _add_proof(result: DenseSubgraphResult, proof: Certificate, seconds: float) -> DenseSubgraphResult:
+    stage = Stage("bound", seconds, result.density, proof.upper_bound)
+    return replace(result, certificate=proof, stages=(*result.stages, stage))
+
+
+def _mark_stopped(result: DenseSubgraphResult) -> DenseSubgraphResult:
+    """Say that the time was over, unless the answer is proven optimal all the same."""
+    closed = result.certificate is not None and result.certificate.optimal
+    return result if closed else replace(result, stop_reason=StopReason.TIME_LIMIT)
 
 
 class MemoryTask(SubgraphTask):
@@ -237,7 +269,8 @@ class MemoryTask(SubgraphTask):
         if not is_text(start):
             start = np.searchsorted(self.allowed, np.intersect1d(start, self.allowed)).astype(np.int64)
         choice = None if self.choice is None else self._restrict(self.choice)
-        problem = Problem(facts, fixed, start, self.options.polish, self.options.rng, choice, reached)
+        options = self.options
+        problem = Problem(facts, fixed, start, options.polish, options.rng, choice, reached, self.deadline)
         return Findings(METHODS[self.options.method](problem, ks), facts)
 
     def _restrict(self, graph: IntegerGraph) -> IntegerGraph:

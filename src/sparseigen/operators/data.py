@@ -97,6 +97,12 @@ class DenseData(Operator):
             rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
         return rows.T
 
+    def accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+        """A[rows, columns] by the same products as `accurate_columns`, of these variables alone."""
+        chosen = self.variables[columns].astype(np.float64, copy=False) / self.divisor
+        block: NDArray[np.float64] = self.variables[rows].astype(np.float64, copy=False) @ chosen.T
+        return block
+
     def entry_errors(self) -> NDArray[np.float64]:
         """Rounding of the dot products, of centring and scaling, and of the means."""
         return gram_errors(self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)

@@ -12,7 +12,7 @@ from sparseigen.checks.arguments import check_many, check_result
 from sparseigen.checks.frames import as_labels, as_scores
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
-from sparseigen.report.words import amount, component_sentence, count_noun, list_names
+from sparseigen.report.words import amount, component_sentence, count_noun, list_names, stages_line
 from sparseigen.results import SparseEigResult, SparsePath
 
 MOST_SAMPLES = 10_000
@@ -102,7 +102,7 @@ def component_report(
         "found": [_describe_component(j, result, total, pool) for j, result in enumerate(answer)],
         "table": _build_table(answer, pool),
         "has": {"path": bool(points), "scores": scores is not None, "stability": stability is not None},
-        "settings": setting_rows(answer[0].settings, settings),
+        "settings": setting_rows(dict(answer[0].settings) | {"stages": stages_line(answer[0].stages)}, settings),
         "versions": version_rows(),
         "data_facts": data_rows(data),
     }

@@ -18,7 +18,7 @@ from sparseigen.errors import OptionError, ShapeError
 from sparseigen.graphs.model import IntegerGraph, build_graph
 from sparseigen.graphs.task import load_graph
 from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
-from sparseigen.report.words import count_noun, list_names, subgraph_sentence
+from sparseigen.report.words import count_noun, list_names, stages_line, subgraph_sentence
 from sparseigen.results import DenseSubgraphResult, DensityCurve
 
 MOST_DRAWN = 300
@@ -151,7 +151,9 @@ def graph_report(
         "found": [_describe_group(results[opening], groups[opening])],
         "table": _build_table(results[opening], groups[opening]),
         "has": {"curve": len(results) > 1, "drawing": bool(drawn), "map": places is not None},
-        "settings": setting_rows(results[opening].settings, settings),
+        "settings": setting_rows(
+            dict(results[opening].settings) | {"stages": stages_line(results[opening].stages)}, settings
+        ),
         "versions": version_rows(),
         "data_facts": [] if source is None else data_rows(source.matrix),
     }

@@ -33,6 +33,11 @@ class ProgressBar:
         self.began = time.monotonic()
         self.shown = -REFRESH_SECONDS
         self.width = 0
+        self.stage = ""
+
+    def on_stage(self, name: str) -> None:
+        """Another stage of the solve begins: the line says which."""
+        self.stage = f"{name}: "
 
     def __call__(self, iteration: int, vector: NDArray[np.float64], value: float) -> None:
         """One iteration ended."""
@@ -40,7 +45,8 @@ class ProgressBar:
         if not self.live or elapsed - self.shown < REFRESH_SECONDS:
             return
         self.shown = elapsed
-        line = f"iteration {iteration}  value {value:.8g}  non-zeros {np.count_nonzero(vector)}  {elapsed:.1f} s"
+        count = np.count_nonzero(vector)
+        line = f"{self.stage}iteration {iteration}  value {value:.8g}  non-zeros {count}  {elapsed:.1f} s"
         self.file.write("\r" + line.ljust(self.width))
         self.file.flush()
         self.width = len(line)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sparseigen.results import Certificate, DenseSubgraphResult, SparseEigResult, SparsePath
+from sparseigen.results import Certificate, DenseSubgraphResult, SparseEigResult, SparsePath, Stage
 
 UNPROVEN = "This answer comes without a proof: another choice could be better. Solve again with certificates to know."
 NAMES_SHOWN = 8
@@ -188,6 +188,18 @@ def curve_table(results: Sequence[DenseSubgraphResult]) -> str:
         proven = proof_word(result.certificate)
         rows.append([str(result.k), f"{result.density:.6g}", bound, proven, f"{result.edge_density:.4g}"])
     return align_rows(rows, [])
+
+
+def stages_line(stages: Sequence[Stage]) -> str:
+    """What ran and how long it took, on one line.
+
+    Examples
+    --------
+    >>> from sparseigen.results import Stage
+    >>> stages_line([Stage("plain run", 0.0021, 3.4), Stage("bound", 1.25, 3.4, 3.5)])
+    'plain run 2.1 ms, bound 1250 ms'
+    """
+    return ", ".join(f"{stage.name} {1e3 * stage.seconds:.{1 if stage.seconds < 0.1 else 0}f} ms" for stage in stages)
 
 
 def proof_word(certificate: Certificate | None) -> str:

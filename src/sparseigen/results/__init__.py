@@ -2,7 +2,7 @@
 
 from sparseigen.results.certificate import Certificate, Verification
 from sparseigen.results.dense_subgraph import DenseSubgraphResult, DensityCurve
-from sparseigen.results.eigenvector import SparseEigResult, StopReason
+from sparseigen.results.eigenvector import SparseEigResult, Stage, StopReason
 from sparseigen.results.path import SparsePath
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "DensityCurve",
     "SparseEigResult",
     "SparsePath",
+    "Stage",
     "StopReason",
     "Verification",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.results.certificate import Certificate, find_by_cardinality, reduce_to_fields
-from sparseigen.results.eigenvector import StopReason
+from sparseigen.results.eigenvector import Stage, StopReason
 from sparseigen.results.figures import bounded_curve
 
 
@@ -40,6 +40,8 @@ class DenseSubgraphResult:
     solver, settings, seconds : str, mapping, float
         The method, everything that was chosen or found (how directions, loops and duplicates were treated, the start
         that won, the exchanges made), and the wall-clock time without the certificate.
+    stages : tuple of Stage
+        "search" and "bound", with what they cost; on a curve all of it at once.
 
     Examples
     --------
@@ -65,6 +67,7 @@ class DenseSubgraphResult:
     solver: str
     settings: Mapping[str, Any]
     seconds: float
+    stages: tuple[Stage, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return reduce_to_fields(self)
@@ -91,6 +94,7 @@ class DenseSubgraphResult:
             "solver": self.solver,
             "settings": dict(self.settings),
             "seconds": self.seconds,
+            "stages": [stage.to_dict() for stage in self.stages],
         }
 
 

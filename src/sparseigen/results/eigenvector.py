@@ -18,8 +18,9 @@ from sparseigen.results.figures import loadings_figure
 class StopReason(StrEnum):
     """Why a solver's loop ended. It never claims optimality; only a certificate does.
 
-    ``BRACKET_CLOSED``, ``GAP`` and ``TIME_LIMIT`` come from the exact search: both ends of its bracket met, came as
-    close as asked for, or the time was over. ``COMPLETED`` is for methods without a loop that could go on.
+    ``BRACKET_CLOSED`` and ``GAP`` come from the exact search: both ends of its bracket met, or came as close as asked
+    for. ``TIME_LIMIT``: the time allowed was over before the bracket closed. ``COMPLETED`` is for methods without a
+    loop that could go on.
 
     Examples
     --------
@@ -38,6 +39,40 @@ class StopReason(StrEnum):
     BRACKET_CLOSED = "bracket_closed"
     GAP = "gap"
     TIME_LIMIT = "time_limit"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of a solve: what it cost, and where answer and proof stood after it.
+
+    Attributes
+    ----------
+    name : str
+        "plain run", "bound", "dual ascent", "more starts", "swaps", "row bounds", "branch and bound"; of a method
+        without stages "search" and "bound".
+    seconds : float
+        Wall-clock time of the stage.
+    value : float
+        The value of the best answer after it.
+    bound : float or None
+        The proven end of the bracket after it: an upper bound of the largest end, a lower bound of the smallest.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> result = se.sparse_eigenvector(se.datasets.load_pitprops().matrix, cardinality=2)
+    >>> [stage.name for stage in result.stages]
+    ['plain run', 'bound']
+    """
+
+    name: str
+    seconds: float
+    value: float
+    bound: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain Python values, ready for JSON."""
+        return {"name": self.name, "seconds": self.seconds, "value": self.value, "bound": self.bound}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -68,6 +103,8 @@ class SparseEigResult:
         Wall-clock time of the solve, without the certificate.
     names : tuple of str or None
         The caller's variable names.
+    stages : tuple of Stage
+        What ran, in order, and what it cost.
 
     Examples
     --------
@@ -90,6 +127,7 @@ class SparseEigResult:
     settings: Mapping[str, Any]
     seconds: float
     names: tuple[str, ...] | None = field(default=None)
+    stages: tuple[Stage, ...] = ()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return reduce_to_fields(self)
@@ -150,4 +188,5 @@ class SparseEigResult:
             "solver": self.solver,
             "settings": dict(self.settings),
             "seconds": self.seconds,
+            "stages": [stage.to_dict() for stage in self.stages],
         }

@@ -25,6 +25,7 @@ from sparseigen.checks.arguments import (
     check_count,
     check_flag,
     check_method_options,
+    check_positive,
     check_rng,
     check_start_vector,
     check_tolerance,
@@ -33,10 +34,11 @@ from sparseigen.errors import ConvergenceWarning, OptionError, UnsupportedOperat
 from sparseigen.operators.build import as_operator
 from sparseigen.operators.contract import Indices, Operator, computed_once, scale_exponent
 from sparseigen.operators.wrapped import scale_operator
-from sparseigen.results import Certificate, SparseEigResult, StopReason
+from sparseigen.results import Certificate, SparseEigResult, Stage, StopReason
 from sparseigen.solvers import SOLVERS
 from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import (
+    EFFORTS,
     KeepWhenInterrupted,
     OnIteration,
     Progress,
@@ -45,8 +47,11 @@ from sparseigen.solvers.interface import (
     SolverSpec,
 )
 from sparseigen.solvers.starts import STARTS
+from sparseigen.solvers.steered import BOUND_EFFORTS, proof_seconds, solve_steered
 from sparseigen.solvers.truncated_power import POLISHES
 
+AS_NEEDED = "auto"
+"""The `polish` of those who leave the search to the proof."""
 WHICH = ("largest", "smallest")
 """The ends of the spectrum that can be asked for."""
 
@@ -57,14 +62,16 @@ def sparse_eigenvector(
     *,
     which: str = "largest",
     method: str = "tpower",
-    start: Any = "auto",
-    polish: str | None = "swap",
+    start: Any = None,
+    polish: str | None = "auto",
     nonnegative: bool = False,
     candidates: Any = None,
     rtol: float = 1e-7,
     atol: float = 0.0,
     max_iterations: int = 1000,
     certify: bool = True,
+    effort: str = "default",
+    time_limit: float | None = None,
     rng: Any = None,
     on_iteration: OnIteration | None = None,
     method_options: Mapping[str, Any] | None = None,
@@ -81,13 +88,14 @@ def sparse_eigenvector(
         Which end of the spectrum.
     method : str
         The solver, a name in the table of methods.
-    start : {"auto", "max-variance", "top-k-variance", "warm", "backward", "columns", "random"} or array
+    start : {"auto", "max-variance", "top-k-variance", "warm", "backward", "columns", "random"} or array, optional
         Where to start. "max-variance" is the paper's; "auto" tries that and about fifteen others. Instead of an array
-        an earlier answer may be given.
-    polish : {"swap", "solve", None}
+        an earlier answer may be given. By default as many starts are tried as the proof asks for: see ``effort``.
+    polish : {"auto", "swap", "solve", None}
         What to do with the answer of the power method: exchange variables while the value rises, only solve
         exactly on the support found, or nothing. ``start="max-variance", polish=None`` is Algorithm 1 of the
-        paper, iterate by iterate.
+        paper, iterate by iterate. "auto" is "swap", as far as the proof asks for it. A caller who names ``start`` or
+        ``polish`` gets exactly that, and ``effort`` is that of the bound alone.
     nonnegative : bool
         Only loadings >= 0. The certificate's proven end is that of the problem without signs: it holds for this one
         too, and may stay away from the answer however good that is.
@@ -100,10 +108,18 @@ def sparse_eigenvector(
         Limit for each run.
     certify : bool
         Prove a bound on how far the value can be from the optimum.
+    effort : {"quick", "default", "thorough"}
+        The stages plain run, bound, dual ascent, more starts, swaps, further bounds and branch and bound follow one
+        another until the answer is proven optimal. "quick" ends after the first bound, "default" keeps every stage
+        within a budget, "thorough" carries all of them to their end, for up to about 20 s.
+    time_limit : float, optional
+        Seconds after which the best answer and bracket so far are returned, with ``stop_reason`` "time_limit".
+        Without one the answer does not depend on the clock.
     rng : None, int or numpy.random.Generator
         For ``start="random"``; None is seed 0.
     on_iteration : callable, optional
-        Called as ``on_iteration(iteration, vector, value)``; `progress_bar` makes one.
+        Called as ``on_iteration(iteration, vector, value)``; `progress_bar` makes one. If it has a method
+        ``on_stage``, that is called with the name of every stage that begins.
     method_options : mapping, optional
         The method's own parameters by name, for example ``{"gamma": 0.3}`` for "gpower-l1". Methods other than
         "tpower" have their own start and end, and do not use ``start`` and ``polish``; what they used instead is
@@ -116,7 +132,7 @@ def sparse_eigenvector(
     Raises
     ------
     SolveInterrupted
-        On Ctrl-C; a KeyboardInterrupt whose ``result`` is the best answer so far.
+        On Ctrl-C; a KeyboardInterrupt whose ``result`` is the best answer so far, with the bracket so far.
 
     References
     ----------
@@ -143,6 +159,8 @@ def sparse_eigenvector(
         rtol=rtol,
         atol=atol,
         max_iterations=max_iterations,
+        effort=effort,
+        time_limit=time_limit,
         rng=rng,
         on_iteration=on_iteration,
         method_options=method_options,
@@ -164,13 +182,15 @@ class Request:
         *,
         which: str = "largest",
         method: str = "tpower",
-        start: Any = "auto",
-        polish: str | None = "swap",
+        start: Any = None,
+        polish: str | None = "auto",
         nonnegative: bool = False,
         candidates: Any = None,
         rtol: float = 1e-7,
         atol: float = 0.0,
         max_iterations: int = 1000,
+        effort: str = "default",
+        time_limit: float | None = None,
         rng: Any = None,
         on_iteration: OnIteration | None = None,
         method_options: Mapping[str, Any] | None = None,
@@ -186,17 +206,24 @@ class Request:
             message = f"on_iteration={on_iteration!r} must be a function (iteration, vector, value) or None."
             raise OptionError(message)
         reported = _report_in_full(on_iteration, self.allowed, self.operator.size)
+        check_choice(polish, (AS_NEEDED, *POLISHES), "polish")
+        self.time_limit = None if time_limit is None else check_positive(time_limit, "time_limit")
+        named = start is not None or polish != AS_NEEDED
+        self.solve = solve_steered if method == "tpower" and not named else self.spec.solve
         self.options = SolverOptions(
-            start=_check_start(start, self.operator.size, self.allowed),
-            polish=check_choice(polish, POLISHES, "polish"),
+            start="auto" if start is None else _check_start(start, self.operator.size, self.allowed),
+            polish="swap" if polish == AS_NEEDED else polish,
             nonnegative=nonnegative,
             rtol=check_tolerance(rtol, "rtol"),
             atol=check_tolerance(atol, "atol"),
             max_iterations=check_count(max_iterations, "max_iterations"),
+            effort=check_choice(effort, EFFORTS, "effort"),
             rng=check_rng(rng),
             progress=Progress(self.problem.size, reported, lambda value: value / self.unit),
             extra=check_method_options(method_options, self.spec.parameters, method),
         )
+        if self.time_limit is not None and "time_limit" in self.spec.parameters:
+            self.options.extra.setdefault("time_limit", self.time_limit)
 
     def check_cardinality(self, cardinality: Any, *, subject: str = "cardinality") -> int:
         """The cardinality as an int between 1 and the number of variables that may be chosen."""
@@ -217,18 +244,30 @@ class Request:
 
     def answer(self, cardinality: int, *, certify: bool = True) -> SparseEigResult:
         """Solve and prove. On Ctrl-C raises SolveInterrupted with the best answer so far."""
-        searched, began = self.searched, time.perf_counter()
+        began = time.perf_counter()
+        self.begin()
         result: SparseEigResult | None = None
         with KeepWhenInterrupted(lambda inner: result or self._find_best(inner, cardinality, began)):
-            outcome = self.spec.solve(searched, cardinality, self.options)
-            result = self.build_result(outcome, cardinality, time.perf_counter() - began)
+            outcome = self.solve(self.searched, cardinality, replace(self.options, certify=certify))
+            seconds = time.perf_counter() - began - proof_seconds(outcome.stages)
+            result = self.build_result(outcome, cardinality, seconds)
             if outcome.stop_reason is StopReason.ITERATION_LIMIT:
                 self.warn_of_limit()
             if not certify:
                 return result
-            proof = self.prove(outcome, cardinality)
+            found = time.perf_counter()
+            proof = self.prove(outcome, cardinality, effort=BOUND_EFFORTS[self.options.effort])
         warn_of_rounding(self.problem, cardinality, proof)
+        if outcome.proven is None:
+            bound = proof.upper_bound if self.unit > 0.0 else proof.lower_bound
+            stage = Stage("bound", time.perf_counter() - found, result.value, bound)
+            result = replace(result, stages=(*result.stages, stage))
         return replace(result, certificate=proof)
+
+    def begin(self) -> None:
+        """The time limit begins now."""
+        deadline = math.inf if self.time_limit is None else time.perf_counter() + self.time_limit
+        self.options = replace(self.options, deadline=deadline)
 
     def bound(self, cardinality: int, *, effort: str) -> Certificate:
         """The bracket alone, from the default solver's answer; refused where no bound applies."""
@@ -255,6 +294,9 @@ class Request:
             vector = -vector  # the entry of largest magnitude is positive, so that signs are reproducible
         history = np.asarray(outcome.history, dtype=np.float64) / self.unit
         vector.flags.writeable = history.flags.writeable = False
+        stages = outcome.stages or (
+            Stage("search", seconds, outcome.value, None if outcome.proven is None else outcome.proven.upper_bound),
+        )
         return SparseEigResult(
             vector=vector,
             value=outcome.value / self.unit,
@@ -267,12 +309,24 @@ class Request:
             settings=self._list_settings() | outcome.settings,
             seconds=seconds,
             names=self.operator.names,
+            stages=tuple(
+                replace(
+                    stage, value=stage.value / self.unit, bound=None if stage.bound is None else self._end(stage.bound)
+                )
+                for stage in stages
+            ),
         )
 
     def prove(self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default") -> Certificate:
         """The bracket around the optimum, from the vector found and the bounds of this effort."""
-        found = certify(self.searched, cardinality, outcome.vector, effort=effort, proven=outcome.proven)
+        deadline, proven = self.options.deadline, outcome.proven
+        found = certify(self.searched, cardinality, outcome.vector, effort=effort, deadline=deadline, proven=proven)
         return self.restate(found)
+
+    def _end(self, upper: float) -> float:
+        """An upper bound of the matrix searched as the proven end for the caller's matrix."""
+        end = upper / self.unit
+        return end if abs(self.unit) == 1.0 else math.nextafter(end, math.copysign(math.inf, self.unit))
 
     def restate(self, found: Certificate) -> Certificate:
         """A bracket of the matrix searched as one of the caller's matrix."""
@@ -285,7 +339,8 @@ class Request:
         """The best answer of an interrupted solve. ``inner``: the outcome of a solver that kept its bracket."""
         seconds = time.perf_counter() - began
         if isinstance(inner, SolverOutcome):
-            return replace(self.build_result(inner, cardinality, seconds), certificate=self.prove(inner, cardinality))
+            kept = self.build_result(inner, cardinality, seconds)
+            return kept if inner.proven is None else replace(kept, certificate=self.prove(inner, cardinality))
         progress = self.options.progress
         if progress.best is None:
             return None
@@ -388,4 +443,7 @@ def _report_in_full(on_iteration: OnIteration | None, allowed: Indices | None, s
         full[allowed] = vector
         on_iteration(iteration, full, value)
 
+    for hook in ("on_stage", "on_bracket"):
+        if hasattr(on_iteration, hook):
+            setattr(report, hook, getattr(on_iteration, hook))
     return report

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.certificates.paths import FEWEST_POINTS, certifies_whole_path, certify_path, certify_streamed_path
+from sparseigen.certificates.portfolio import TIGHT_SECONDS
 from sparseigen.certificates.portfolio import certify as certify_value
 from sparseigen.checks.arguments import check_flag, check_many
 from sparseigen.checks.memory import check_room
@@ -20,6 +21,7 @@ from sparseigen.solve.eigenvector import Request
 from sparseigen.solvers.eigenpairs import leading_eigenvector
 from sparseigen.solvers.greedy import greedy_path
 from sparseigen.solvers.interface import KeepWhenInterrupted, OnIteration, SolverOutcome
+from sparseigen.solvers.steered import BOUND_EFFORTS
 from sparseigen.solvers.warm_path import warm_path
 
 Points = dict[int, tuple[SparseVector, float]]
@@ -37,6 +39,8 @@ def cardinality_path(
     nonnegative: bool = False,
     candidates: Any = None,
     max_iterations: int = 1000,
+    effort: str = "default",
+    time_limit: float | None = None,
     rng: Any = None,
     on_iteration: OnIteration | None = None,
     method_options: Mapping[str, Any] | None = None,
@@ -58,6 +62,11 @@ def cardinality_path(
         Prove a bound for every point. Long paths share the expensive part of their bounds between points; for
         one k `upper_bound` proves more. A bound for a larger k also holds for a smaller one, so bounds never rise
         as k falls.
+    effort : {"quick", "default", "thorough"}
+        "quick" follows the path from its ends alone, "default" solves some of its points from many starts as well;
+        "thorough" then bounds every point whose gap is open by itself, for up to about 20 s.
+    time_limit : float, optional
+        Seconds after which no more is improved: every cardinality has an answer then, and a bound that may be weak.
     nonnegative, candidates, max_iterations, rng, on_iteration, method_options
         As in `sparse_eigenvector`.
 
@@ -93,6 +102,8 @@ def cardinality_path(
         nonnegative=nonnegative,
         candidates=candidates,
         max_iterations=max_iterations,
+        effort=effort,
+        time_limit=time_limit,
         rng=rng,
         on_iteration=on_iteration,
         method_options=method_options,
@@ -103,6 +114,7 @@ def cardinality_path(
     answers = f"a path of {len(wanted)} answers, {request.operator.size} numbers each,"
     check_room(8 * request.operator.size * len(wanted), answers, "ask for fewer cardinalities at a time")
     searched, began = request.searched, time.perf_counter()
+    request.begin()
     # First, because Ctrl-C must not wait for it later.
     leading = leading_eigenvector(searched)
     dense = float(leading @ searched.block_apply(leading[:, None])[:, 0])
@@ -151,10 +163,15 @@ def _search(request: Request, cardinalities: list[int], found: Outcomes) -> None
     follow = None if request.options.nonnegative else PATHS.get(request.method)
     if follow is not None:
         found.update(_as_outcomes(follow(request, cardinalities), request.method))
+        if request.options.out_of_time:
+            for k, outcome in found.items():
+                found[k] = replace(outcome, stop_reason=StopReason.TIME_LIMIT)
         return
     for k in cardinalities:
         progress = replace(request.options.progress, iterations=0, best=None, best_value=-np.inf)
-        found[k] = request.spec.solve(request.searched, k, replace(request.options, progress=progress))
+        # Proofs of single points would not be shared: bounds come when all of the path is there.
+        options = replace(request.options, progress=progress, certify=False)
+        found[k] = request.solve(request.searched, k, options)
     if any(outcome.stop_reason is StopReason.ITERATION_LIMIT for outcome in found.values()):
         request.warn_of_limit()
 
@@ -204,17 +221,33 @@ def _build_path(request: Request, outcomes: Outcomes, dense: float, seconds: flo
 def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
     """Certificates from the largest k down: whatever bounds k + 1 bounds k. Long paths are certified as a whole."""
     prepared = request.searched.prepared_for(len(outcomes))
+    options = request.options
+    shared: dict[int, Certificate] = {}
     if all(outcome.proven is None for outcome in outcomes.values()):
         together = certify_path if certifies_whole_path(prepared, len(outcomes)) else None
         if together is None and prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
             together = certify_streamed_path
         if together is not None:
             vectors = [outcome.vector for outcome in outcomes.values()]
-            return [request.restate(found) for found in together(prepared, list(outcomes), vectors)]
+            shared = dict(zip(outcomes, together(prepared, list(outcomes), vectors), strict=True))
+            if options.effort != "thorough":
+                return [request.restate(found) for found in shared.values()]
     proofs: list[Certificate] = []
     larger: Certificate | None = None
     for k, outcome in reversed(outcomes.items()):
-        proof = certify_value(prepared, k, outcome.vector, proven=outcome.proven)
+        proof = shared.get(k)
+        if proof is None or not (proof.optimal or options.out_of_time):
+            proof = certify_value(
+                prepared,
+                k,
+                outcome.vector,
+                effort=BOUND_EFFORTS[options.effort],
+                seconds=2.0 * TIGHT_SECONDS / len(outcomes),
+                deadline=options.deadline,
+                proven=outcome.proven,
+            )
+            if k in shared and shared[k].upper_bound < proof.upper_bound:
+                proof = shared[k]
         if larger is not None and larger.upper_bound < proof.upper_bound:
             proof = replace(proof, upper_bound=max(proof.lower_bound, larger.upper_bound), method=larger.method)
         proofs.append(request.restate(proof))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -13,7 +14,10 @@ from numpy.typing import NDArray
 from sparseigen.certificates.problem import Proven
 from sparseigen.errors import SolveInterrupted
 from sparseigen.operators.contract import Operator, SparseVector
-from sparseigen.results import StopReason
+from sparseigen.results import Stage, StopReason
+
+EFFORTS = ("quick", "default", "thorough")
+"""How much a solve may cost: the plain answer and a cheap bound, every stage within a budget, everything to its end."""
 
 OnIteration = Callable[[int, NDArray[np.float64], float], None]
 
@@ -39,6 +43,12 @@ class Progress:
             self.best, self.best_value = vector, value
         if self.on_iteration is not None:
             self.on_iteration(self.iterations, vector.spread(self.size), self.value_of(value))
+
+    def begin_stage(self, name: str) -> None:
+        """Another stage of the solve begins; a callback with a method ``on_stage`` hears its name."""
+        on_stage = getattr(self.on_iteration, "on_stage", None)
+        if on_stage is not None:
+            on_stage(name)
 
     def report_bracket(self, vector: SparseVector, lower: float, upper: float) -> None:
         """One more node of an exact search; a callback with a method ``on_bracket`` hears (iterations, low, high)."""
@@ -93,6 +103,11 @@ class SolverOptions:
     max_iterations: int = 1000
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     progress: Progress = field(default_factory=lambda: Progress(0))
+    effort: str = "default"
+    certify: bool = True
+    """Whether bounds are wanted: solvers that prove on their way need not otherwise."""
+    deadline: float = np.inf
+    """When to stop, by ``time.perf_counter``; from the caller's time limit alone."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Parameters of one method alone (for example ``gamma``), by name."""
 
@@ -102,6 +117,11 @@ class SolverOptions:
         ``resolution`` is the relative rounding of the products: smaller changes are noise, whatever was asked for.
         """
         return abs(value - previous) <= max(self.atol, max(self.rtol, resolution) * abs(value))
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the caller's time limit is over."""
+        return self.deadline < np.inf and time.perf_counter() > self.deadline
 
 
 @dataclass(frozen=True)
@@ -115,6 +135,8 @@ class SolverOutcome:
     history: list[float]
     settings: dict[str, Any] = field(default_factory=dict)
     proven: Proven | None = None
+    stages: tuple[Stage, ...] = ()
+    """In the units of the matrix searched."""
 
 
 Solver = Callable[[Operator, int, SolverOptions], SolverOutcome]

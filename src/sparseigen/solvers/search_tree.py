@@ -56,6 +56,10 @@ def _move_inside(node: Node, position: int) -> Node:
 
 
 ROOT_PASSES, NODE_PASSES = 12, 3
+NODE_WORK = 2.0e5
+"""Operations that a node of the smallest problem is worth."""
+FEWEST_NODES = 64
+"""Where the operations allowed are fewer nodes than this, there are none beyond the root."""
 TRIAL_EVERY = 16
 """A support is rounded from the weights at every node of this number."""
 NARROW = 24
@@ -96,13 +100,15 @@ class Search:
         opened = -self.heap[0][0] if self.heap else -np.inf
         return min(self.root_bound, max(opened, self.in_hand, self.cut_off, self.lower))
 
-    def run(self, deadline: float) -> bool:
-        """Search until the gap is closed (True) or the time is over (False)."""
+    def run(self, deadline: float, work: float = np.inf) -> bool:
+        """Search until the gap is closed (True), or the time is over or so many operations were made (False)."""
         self._expand_root()
+        most_nodes = work / (NODE_WORK + NODE_PASSES * float(self.survivors) ** 2)
+        most_nodes = most_nodes if most_nodes >= FEWEST_NODES else 0.0
         while self.heap:
             if -self.heap[0][0] <= self.cutoff:
                 break
-            if time.perf_counter() > deadline:
+            if time.perf_counter() > deadline or self.nodes >= most_nodes:
                 return False
             self.in_hand = -self.heap[0][0]  # before the node leaves the heap: Ctrl-C may come in between
             _, _, node = heapq.heappop(self.heap)

@@ -58,57 +58,92 @@ class Run:
 
 
 def solve_truncated_power(operator: Operator, cardinality: int, options: SolverOptions) -> SolverOutcome:
-    """Algorithm 1 from every start asked for, polished as asked.
-
-    A matrix that shows itself indefinite is shifted to A + shift I and the runs start again, as the paper
-    remarks; the shift is reported in the settings and taken out of all values.
-    """
+    """Algorithm 1 from every start asked for, polished as asked."""
     name = options.start if isinstance(options.start, str) else "vector"
-    operator = operator.prepared_for(EXPECTED_PRODUCTS.get(name, 30))
-    if operator.positive_semidefinite is not False:
-        try:
-            return _solve(operator, cardinality, options, shift=0.0)
-        except IndefiniteMatrixFound:
-            pass
-    # Never zero: where products of denormal numbers look indefinite, the eigenvalues need not.
-    shift = max(-lower_end(operator), SMALLEST_SHIFT * operator.magnitude, float(np.finfo(np.float64).tiny))
-    return _solve(operator, cardinality, options, shift=shift)
-
-
-def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shift: float) -> SolverOutcome:
-    moving = operator.shifted(shift) if shift > 0.0 else operator
-    starts = make_starts(operator, cardinality, options)
-    # The first start always runs Algorithm 1 in full, so that the answer is never below the plain one.
-    in_full = [first or options.polish is None for first in [True] + [False] * (len(starts) - 1)]
-    runs = operator.run_together(
-        [
-            partial(_run, moving, cardinality, start, options, shift, in_full=full)
-            for start, full in zip(starts, in_full, strict=True)
-        ]
-    )
-    runs = _distinct(sorted(runs, key=lambda run: -run.value))
-    settings: dict[str, Any] = {
-        "start": starts[0][0] if len(starts) == 1 else str(options.start),
-        "shift": shift,
-    }
-    if len(starts) > 1:
-        settings |= {"starts_tried": [label for label, _ in starts], "start_used": runs[0].label}
-    best = runs[0]
+    search = PowerSearch(operator.prepared_for(EXPECTED_PRODUCTS.get(name, 30)), cardinality, options)
+    starts = make_starts(search.operator, cardinality, options)
+    search.run(starts)
+    settings: dict[str, Any] = {"start": starts[0][0] if len(starts) == 1 else str(options.start)}
     if options.polish == "swap":
-        rounds = _swap_rounds(operator, cardinality, runs[0])
+        search.swap()
+    return search.outcome(settings)
+
+
+class PowerSearch:
+    """Runs of Algorithm 1 and what exchanges make of the best of them, for one matrix and cardinality.
+
+    A matrix that shows itself indefinite is shifted to A + shift I and the runs start again, as the paper remarks; the
+    shift is reported in the settings and taken out of all values.
+    """
+
+    def __init__(self, operator: Operator, cardinality: int, options: SolverOptions) -> None:
+        self.operator, self.cardinality, self.options = operator, cardinality, options
+        self.runs: list[Run] = []
+        """One for each support reached, the best first."""
+        self.tried: list[str] = []
+        self.settings: dict[str, Any] = {}
+        self.shift = 0.0
+        if operator.positive_semidefinite is False:
+            self._shift()
+
+    @property
+    def best(self) -> Run:
+        """The best run so far."""
+        return self.runs[0]
+
+    @property
+    def _moving(self) -> Operator:
+        return self.operator.shifted(self.shift) if self.shift > 0.0 else self.operator
+
+    def _shift(self) -> None:
+        # Never zero: where products of denormal numbers look indefinite, the eigenvalues need not.
+        smallest = max(SMALLEST_SHIFT * self.operator.magnitude, float(np.finfo(np.float64).tiny))
+        self.shift = max(-lower_end(self.operator), smallest)
+
+    def run(self, starts: Sequence[Start]) -> None:
+        """Algorithm 1 from each of the starts, settled unless nothing is to be polished."""
+        try:
+            found = self._run(starts)
+        except IndefiniteMatrixFound:
+            self._shift()
+            found = self._run(starts)
+        self.tried += [label for label, _ in starts]
+        self.runs = _distinct(sorted([*self.runs, *found], key=lambda run: -run.value))
+
+    def _run(self, starts: Sequence[Start]) -> list[Run]:
+        # The first start always runs Algorithm 1 in full, so that the answer is never below the plain one.
+        whole = self.options.polish is None
+        in_full = [whole or (place == 0 and not self.runs) for place in range(len(starts))]
+        moving, k, options = self._moving, self.cardinality, self.options
+        return self.operator.run_together(
+            [
+                partial(_run, moving, k, start, options, self.shift, in_full=full)
+                for start, full in zip(starts, in_full, strict=True)
+            ]
+        )
+
+    def swap(self) -> None:
+        """Exchange variables in the best runs."""
+        operator, k, options = self.operator, self.cardinality, self.options
+        moving, rounds = self._moving, _swap_rounds(operator, k, self.best)
         polished = operator.run_together(
             [
-                partial(_polish, operator, moving, cardinality, run, options, shift, rounds)
-                for run in runs[:POLISHED_RUNS]
+                partial(_polish, operator, moving, k, run, options, self.shift, rounds)
+                for run in self.runs[:POLISHED_RUNS]
             ]
         )
         best, swaps, limited = max(polished, key=lambda item: item[0].value)
-        settings |= {"swaps": swaps, "swap_limited": limited}
-        if len(starts) > 1:
-            settings["start_used"] = best.label
-    if options.polish is not None:
-        best = _solve_precisely(operator, best, options)
-    return SolverOutcome(best.vector, best.value, best.stop_reason, best.n_iterations, best.history, settings)
+        self.settings |= {"swaps": swaps, "swap_limited": limited}
+        self.runs = [best, *self.runs]
+
+    def outcome(self, settings: dict[str, Any]) -> SolverOutcome:
+        """The best run as a solver's answer, with what was done for it."""
+        told = settings | {"shift": self.shift}
+        if len(self.tried) > 1:
+            told |= {"starts_tried": self.tried, "start_used": self.best.label}
+        best = self.best if self.options.polish is None else _solve_precisely(self.operator, self.best, self.options)
+        told |= self.settings
+        return SolverOutcome(best.vector, best.value, best.stop_reason, best.n_iterations, best.history, told)
 
 
 def _run(
@@ -212,6 +247,9 @@ class _Track:
                 return False
             if len(history) > options.max_iterations:
                 return False
+            if options.out_of_time:
+                self.reason = StopReason.TIME_LIMIT
+                return False
         return True
 
     def finish(self, label: str, options: SolverOptions) -> Run:
@@ -247,6 +285,9 @@ def settle(
         iterations += 1
         history.append(value)
         options.progress.report(vector, value)
+        if options.out_of_time:
+            reason = StopReason.TIME_LIMIT
+            break
         step = steps.step(vector, cardinality)
         length = kernels.length(step.values)
         if length == 0.0 or np.array_equal(step.indices, vector.indices):
@@ -266,12 +307,12 @@ def _polish(
 ) -> tuple[Run, int, bool]:
     """Alternate swaps and power steps until neither raises the value, or the rounds are used up."""
     total, limited = 0, False
-    while total < rounds:
+    while total < rounds and not options.out_of_time:
         report = swap(
             operator,
             run.vector,
             run.value,
-            max_swaps=rounds - total,
+            max_swaps=rounds - total if options.deadline == np.inf else 1,
             progress=options.progress,
             nonnegative=options.nonnegative,
         )
@@ -296,10 +337,20 @@ def _solve_precisely(operator: Operator, run: Run, options: SolverOptions) -> Ru
 def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
     plain_run = max(1, run.n_iterations) * operator.costs.step(cardinality)
-    one_swap = operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3
+    one_swap = _swap_cost(operator, cardinality)
     affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
     fewest, usual, most = SWAP_ROUNDS
     return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))
+
+
+def count_swap_work(operator: Operator, cardinality: int, run: Run) -> float:
+    """Operations that exchanges may take from such a run on."""
+    return POLISHED_RUNS * _swap_rounds(operator, cardinality, run) * _swap_cost(operator, cardinality)
+
+
+def _swap_cost(operator: Operator, cardinality: int) -> float:
+    """Operations of one swap: a column of A, the scores of all pairs, and the decomposition of the k x k block."""
+    return float(operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3)
 
 
 def _check_curvature(operator: Operator, previous: float, value: float, length: float) -> None:

@@ -61,12 +61,14 @@ def warm_path(
     climber = _Climber(operator.shifted(shift) if shift else operator, list(cardinalities))
     polish = "swap" if len(cardinalities) <= FEW_POINTS else "solve"
     with KeepWhenInterrupted(lambda inner: {k: (vector, value - shift) for k, (vector, value) in climber.best.items()}):
-        for cardinality in _choose_anchors(cardinalities):
+        for cardinality in [] if options.effort == "quick" else _choose_anchors(cardinalities):
+            if options.out_of_time:
+                break
             found = solve_truncated_power(operator, cardinality, replace(options, start="auto", polish=polish))
             climber.climb(cardinality, found.vector.indices, found.vector.weights)
         for cardinality, vector in _solve_in_block(climber.operator, cardinalities, options):
             climber.climb(cardinality, vector.indices, vector.weights)
-        climber.sweep()
+        climber.sweep(options)
     return [(vector, value - shift) for vector, value in climber.points()]
 
 
@@ -119,7 +121,7 @@ class _Climber:
     def points(self) -> list[Point]:
         return [self.best[cardinality] for cardinality in self.cardinalities]
 
-    def sweep(self) -> None:
+    def sweep(self, options: SolverOptions) -> None:
         """Two chains of their own, up and down; then neighbours' best points until nothing changes."""
         leading = np.array([int(self.operator.diagonal().argmax())], dtype=np.int64)
         point = self.climb(
@@ -131,6 +133,8 @@ class _Climber:
             start = point[0].truncated(cardinality)
             point = self.climb(cardinality, start.indices, start.weights)
         for _ in range(MAX_SWEEPS):
+            if options.out_of_time:
+                break
             jumped = self._sweep_up(JUMP, JUMPS_EVERY) | self._sweep_down(JUMP, JUMPS_EVERY)
             stepped = self._sweep_up(1) | self._sweep_down(1)
             if not (jumped or stepped):

@@ -23,7 +23,7 @@ def test_variables_that_remain_get_bounds_of_their_own():
     data = rng.standard_normal((60, 30))
     data[:, :8] += 0.8 * rng.standard_normal((60, 1))
     operator = as_operator(np.cov(data.T))
-    found = se.sparse_eigenvector(operator, 5)
+    found = se.sparse_eigenvector(operator, 5, start="auto")
     vector = SparseVector(found.support, found.vector[found.support])
     problem = BoundProblem(operator, 5, vector, achieved=achieved_value(operator, vector))
     tree = Tree(problem.dense, problem.diagonal, 5, problem.margin)

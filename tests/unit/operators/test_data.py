@@ -42,3 +42,13 @@ def test_factor_reproduces_the_covariance(rng):
     assert rows.shape == (12, operator.factor_rank) == (12, 5)
     assert np.allclose(rows @ rows.T, operator.to_dense(), rtol=1e-13, atol=1e-13)
     assert se.covariance(rng.standard_normal((20, 12))).factor_rank == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_block_is_as_accurate_as_columns(rng, dtype):
+    operator = se.covariance(rng.standard_normal((30, 12)).astype(dtype))
+    rows, columns = np.array([1, 4, 9]), np.array([0, 4])
+    block = operator.accurate_block(rows, columns)
+    assert block.dtype == np.float64
+    errors = np.sqrt(np.outer(operator.entry_errors()[rows], operator.entry_errors()[columns]))
+    assert (np.abs(block - operator.accurate_columns(columns)[rows]) <= 2.0 * errors).all()

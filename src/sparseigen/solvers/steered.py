@@ -1,0 +1,319 @@
+"""The default solve: stages of search and proof follow one another until the bracket closes.
+
+An answer that a cheap bound proves optimal costs little more than a plain run of Algorithm 1; a hard problem gets every
+stage its effort allows. What a stage may cost follows from the sizes of the problem, never from the clock, so that
+answers do not depend on it; only a time limit of the caller ends stages early.
+
+A new stage is a function ``(steering) -> None`` and a row in STAGES.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
+from sparseigen.certificates.problem import BoundProblem, Proven
+from sparseigen.certificates.rounding import achieved_value
+from sparseigen.operators.contract import Operator, SparseVector
+from sparseigen.results import Certificate, Stage, StopReason
+from sparseigen.solvers.eigenpairs import recompute_value
+from sparseigen.solvers.interface import EFFORTS, KeepWhenInterrupted, SolverOptions, SolverOutcome
+from sparseigen.solvers.search_tree import Search
+from sparseigen.solvers.starts import STARTS, Start, make_starts
+from sparseigen.solvers.truncated_power import (
+    EXPECTED_PRODUCTS,
+    PowerSearch,
+    Run,
+    count_swap_work,
+)
+
+FIRST_START = "max-variance"
+"""The start of the plain run: the paper's."""
+BRANCHING = "branch and bound"
+BOUND_EFFORTS = {"quick": QUICK, "default": "default", "thorough": "tight"}
+"""The effort of the bounds that goes with that of a solve."""
+ASCENT_STEPS = 10
+"""Steps of the dual ascent, p x r^2 multiplications each, for the decision what comes first."""
+ROW_WORK = {"quick": 0.0, "default": 4.0e9, "thorough": 4.0e10}
+"""Multiplications that may be spent on columns of a matrix too large to be held."""
+BRANCH_WORK = {"default": 1.0e8, "thorough": 2.0e10}
+"""Operations that the nodes of branch and bound may cost."""
+LARGEST_BRANCHED = {"default": 2048, "thorough": 4096}
+LARGEST_CHOICE = {"default": 64, "thorough": 512}
+LARGEST_GAP = {"default": 0.05, "thorough": 0.5}
+"""Where it is tried at all: matrices up to this size, up to so many variables of them, and a gap that may close."""
+TINY = 32
+"""Up to this size branch and bound comes before further starts."""
+
+
+class StageSpec(NamedTuple):
+    """A stage: what it does, the efforts that have it, and whether it searches for proofs or for answers."""
+
+    name: str
+    work: Callable[[Steering], None]
+    efforts: tuple[str, ...]
+    proves: bool
+    fits: Callable[[Steering], bool] = lambda steering: True
+    """Whether the stage is worth its cost for the answer so far."""
+
+
+class Steering:
+    """The state of one solve: the runs so far, the smallest bound, and what every stage cost.
+
+    One `BoundProblem` serves all stages; it holds the matrix and the answer that bounds start from.
+    """
+
+    def __init__(self, operator: Operator, cardinality: int, options: SolverOptions) -> None:
+        self.operator, self.cardinality, self.options = operator, cardinality, options
+        self.search = PowerSearch(operator.prepared_for(EXPECTED_PRODUCTS.get(FIRST_START, 30)), cardinality, options)
+        self.problem: BoundProblem | None = None
+        self.method = "none"
+        self.tried: dict[str, SparseVector] = {}
+        """By the name of a bound the answer it was last tried with."""
+        self.stages: list[Stage] = []
+        self.settings: dict[str, Any] = {"start": FIRST_START, "polish": "solve", "effort": options.effort}
+        self.cut_short = False
+
+    def run(self) -> None:
+        """The stages of the effort, in order, until the bracket closes or the time is over."""
+        options = self.options
+        for spec in STAGES:
+            if options.effort not in spec.efforts or (spec.proves and not options.certify):
+                continue
+            if self.closed or not spec.fits(self):
+                continue
+            # Whatever the time limit, there is an answer and, if wanted, a bound.
+            if options.out_of_time and self.search.runs and (not spec.proves or self.problem is not None):
+                self.cut_short = True
+                break
+            self._run_stage(spec)
+
+    def _run_stage(self, spec: StageSpec) -> None:
+        self.options.progress.begin_stage(spec.name)
+        began = time.perf_counter()
+        spec.work(self)
+        self.stages.append(Stage(spec.name, time.perf_counter() - began, self.search.best.value, self.upper))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the answer is proven optimal."""
+        return self.problem is not None and self._bracket().optimal
+
+    @property
+    def gap(self) -> float:
+        """The relative gap of the best answer so far; infinite where nothing is proven."""
+        return np.inf if self.upper is None else self._bracket().relative_gap
+
+    def _bracket(self) -> Certificate:
+        problem = self.pose()
+        return Certificate(problem.achieved, max(problem.best, problem.achieved), self.method, scale=1.0)
+
+    @property
+    def upper(self) -> float | None:
+        """The smallest upper bound so far."""
+        if self.problem is None or not np.isfinite(self.problem.best):
+            return None
+        return self.problem.unscale_bound(self.problem.best)
+
+    def pose(self) -> BoundProblem:
+        """The question that bounds answer, with the best answer so far."""
+        vector = self.search.best.vector
+        if self.problem is None:
+            self.problem = BoundProblem(self.operator, self.cardinality)
+            if not self.problem.holds_matrix:
+                affordable = ROW_WORK[self.options.effort] / max(self.operator.costs.step(1), 1.0)
+                self.problem.columns_left = min(self.problem.columns_left, affordable)
+        problem = self.problem
+        if problem.vector is not vector:
+            problem.vector = vector
+            problem.achieved = problem.scale_value(achieved_value(self.operator, vector))
+        problem.deadline = self.options.deadline
+        if self.options.effort == "thorough":
+            problem.deadline = min(problem.deadline, time.perf_counter() + TIGHT_SECONDS)
+        return problem
+
+    def untried(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that were not tried with this answer."""
+        return [name for name in names if self.tried.get(name) is not self.search.best.vector]
+
+    def lower(self, names: Iterable[str]) -> None:
+        """Lower the bound by those of these names that were not tried with this answer."""
+        problem, names = self.pose(), self.untried(names)
+        self.tried |= dict.fromkeys(names, self.search.best.vector)
+        method = try_bounds(problem, names)
+        if method is not None:
+            left_out = problem.left_out and not problem.closed
+            self.method = f"{method} ({problem.left_out})" if left_out else method
+
+    def outcome(self, reason: StopReason | None = None) -> SolverOutcome:
+        """The best answer with what is proven."""
+        found = self.search.outcome(self.settings)
+        if reason is None and self.cut_short:
+            reason = StopReason.TIME_LIMIT
+        proven = None
+        if self.problem is not None:
+            proven = Proven(np.inf if self.upper is None else self.upper, self.method, self.problem.scale)
+        stages, reason = tuple(self.stages), found.stop_reason if reason is None else reason
+        return SolverOutcome(
+            found.vector, found.value, reason, found.n_iterations, found.history, found.settings, proven, stages
+        )
+
+    def rescue(self) -> SolverOutcome | None:
+        """What Ctrl-C leaves: the best vector seen, also within an unfinished stage, and the bound so far."""
+        progress = self.options.progress
+        if progress.best is not None and len(progress.best.indices) <= self.cardinality:
+            value = recompute_value(self.operator, progress.best)
+            if not self.search.runs or value > self.search.best.value:
+                seen = Run("interrupted", progress.best, value, StopReason.INTERRUPTED, progress.iterations, [value])
+                self.search.runs.insert(0, seen)
+        return self.outcome(StopReason.INTERRUPTED) if self.search.runs else None
+
+
+def solve_steered(operator: Operator, cardinality: int, options: SolverOptions) -> SolverOutcome:
+    """The truncated power method, its starts, exchanges and proofs, as far as the problem needs them.
+
+    On Ctrl-C raises SolveInterrupted whose ``result`` is the outcome with the bracket reached, or None.
+    """
+    steering = Steering(operator, cardinality, options)
+    with KeepWhenInterrupted(lambda inner: steering.rescue()):
+        steering.run()
+    return steering.outcome()
+
+
+def run_plainly(steering: Steering) -> None:
+    """Algorithm 1 from the variable of largest variance, settled; from every start where that one leads nowhere."""
+    operator, search = steering.operator, steering.search
+    movable = operator.diagonal().max() > 0.0
+    if not movable:
+        run_more_starts(steering)
+        return
+    search.run(STARTS[FIRST_START](search.operator, steering.cardinality, steering.options))
+
+
+def run_more_starts(steering: Steering) -> None:
+    """The other starts of ``start="auto"``."""
+    search = steering.search
+    search.operator = steering.operator.prepared_for(EXPECTED_PRODUCTS["auto"])
+    made = make_starts(search.operator, steering.cardinality, steering.options)
+    starts: list[Start] = [start for start in made if start[0] not in search.tried]
+    steering.settings["start"] = "auto"
+    if starts:
+        search.run(starts)
+
+
+def exchange(steering: Steering) -> None:
+    """Swaps in the best runs."""
+    steering.settings["polish"] = "swap"
+    steering.search.swap()
+
+
+def prove_quickly(steering: Steering) -> None:
+    """The bounds that cost no more than the answer; where the time is over, the cheapest alone."""
+    operator = steering.operator
+    hurried = steering.options.out_of_time and np.isfinite(operator.negative_part)
+    steering.lower(["trace"] if hurried else list_bounds(operator, QUICK))
+
+
+def _name_dual(steering: Steering) -> str:
+    """The dual that goes with the effort: a few steps from the answer, or carried to its end."""
+    return "converged penalised dual" if steering.options.effort == "thorough" else "penalised dual"
+
+
+def ascend_dual(steering: Steering) -> None:
+    """The penalised dual."""
+    steering.lower([_name_dual(steering)])
+
+
+def prove_further(steering: Steering) -> None:
+    """Every bound of the effort that this answer has not been tried with."""
+    steering.lower(list_bounds(steering.operator, BOUND_EFFORTS[steering.options.effort]))
+
+
+def branch(steering: Steering) -> None:
+    """A short branch and bound from the answer; where it finds a better one, that is the answer."""
+    problem, search = steering.pose(), steering.search
+    everything = np.arange(problem.size, dtype=np.int64)
+    steering.tried[BRANCHING] = search.best.vector
+    tree = Search(problem, everything, search.best.vector, 1e-6, steering.options.progress)
+    try:
+        tree.run(problem.deadline, BRANCH_WORK[steering.options.effort])
+    finally:
+        if tree.incumbent is not search.best.vector:
+            _adopt(steering, tree.incumbent)
+        if tree.upper < problem.best:
+            problem.best, steering.method = tree.upper, BRANCHING
+        steering.settings["nodes"] = tree.nodes
+
+
+def _adopt(steering: Steering, vector: SparseVector) -> None:
+    """Make a vector that branch and bound found the best run."""
+    search = steering.search
+    value = recompute_value(steering.operator, vector)
+    history = [*search.best.history, value]
+    run = Run(BRANCHING, vector, value, StopReason.FIXED_POINT, search.best.n_iterations, history)
+    search.runs.insert(0, run)
+    steering.pose()
+
+
+def _ascent_is_cheaper_than(search: Callable[[Steering], float], steering: Steering) -> bool:
+    """Whether the dual ascent, untried from this answer, costs less than a stage of search that it may spare."""
+    operator = steering.operator
+    rank = operator.factor_rank or operator.size
+    ascent = ASCENT_STEPS * 2.0 * operator.size * rank**2
+    return ascent <= search(steering) and _has_untried_dual(steering)
+
+
+def _count_starts(steering: Steering) -> float:
+    """Operations of the starts beyond the first."""
+    return EXPECTED_PRODUCTS["auto"] * steering.operator.costs.step(steering.cardinality)
+
+
+def _count_swaps(steering: Steering) -> float:
+    """Operations of the exchanges."""
+    return count_swap_work(steering.operator, steering.cardinality, steering.search.best)
+
+
+def _has_untried_dual(steering: Steering) -> bool:
+    return bool(steering.untried([_name_dual(steering)]))
+
+
+def _can_branch(steering: Steering) -> bool:
+    """Whether the matrix is small enough, the answer may be any vector, and was not searched from already."""
+    size, effort = steering.operator.size, steering.options.effort
+    if steering.options.nonnegative or steering.cardinality >= size or size > LARGEST_BRANCHED[effort]:
+        return False
+    if size > TINY and (steering.gap > LARGEST_GAP[effort] or steering.cardinality > LARGEST_CHOICE[effort]):
+        return False
+    return steering.pose().holds_matrix and bool(steering.untried([BRANCHING]))
+
+
+def _is_tiny(steering: Steering) -> bool:
+    """Whether branch and bound is likely to cost less than more starts."""
+    return steering.operator.size <= TINY and _can_branch(steering)
+
+
+BEYOND_QUICK = ("default", "thorough")
+STAGES = (
+    StageSpec("plain run", run_plainly, EFFORTS, proves=False),
+    StageSpec("bound", prove_quickly, EFFORTS, proves=True),
+    StageSpec(BRANCHING, branch, BEYOND_QUICK, proves=True, fits=_is_tiny),
+    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, True, partial(_ascent_is_cheaper_than, _count_starts)),
+    StageSpec("more starts", run_more_starts, BEYOND_QUICK, proves=False),
+    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, True, partial(_ascent_is_cheaper_than, _count_swaps)),
+    StageSpec("swaps", exchange, BEYOND_QUICK, proves=False),
+    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
+    StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True),
+    StageSpec(BRANCHING, branch, BEYOND_QUICK, proves=True, fits=_can_branch),
+)
+"""In the order in which they are tried; each only while the bracket is open."""
+
+
+def proof_seconds(stages: Iterable[Stage]) -> float:
+    """The time that the stages took which search for proofs."""
+    proofs = {spec.name for spec in STAGES if spec.proves}
+    return sum(stage.seconds for stage in stages if stage.name in proofs)
