@@ -1,0 +1,300 @@
+"""Rows and spectrum together: the bound that closes most gaps where the matrix is in memory.
+
+For any symmetric M with zero diagonal and any ratios e_ij > 0 with e_ij e_ji = 1, every support S of k variables and
+unit x on S,
+
+    x'Ax <= x'(A - M)x + sum_i x_i^2 (sum over j in S, j != i of |M_ij| e_ij) <= lambda_max(C),
+    C = A - M + Diag(row),    row_i = the sum of the k - 1 largest |M_ij| e_ij, j != i,
+
+because 2 |M_ij x_i x_j| <= |M_ij| (e_ij x_i^2 + e_ji x_j^2). With M = A off the diagonal and e_ij = d_j / d_i this is
+the scaled row bound, with M = 0 the largest eigenvalue, and with e = 1 it is below the dual of DSPCA's relaxation.
+M and e are free only among the *heavy* variables H; pairs with another end keep M_ij = A_ij and e_ij = d_j / d_i, so
+that C falls apart into C_HH and a diagonal, whose weights are raised until it lies below the answer found.
+
+The bound is convex in M and in log e. It is lowered by gradient steps of Polyak's length (the answer found is the level
+sought) on log trace exp(C / t) t with t a share of the gap; the matrix exponential is taken in the space of the leading
+eigenvectors, which follow C from step to step. Any step may be the last: `prove_split` proves what it reached.
+
+B. T. Polyak, "Minimization of unsmooth functionals", USSR Computational Mathematics and Mathematical Physics 9 (1969);
+Yu. Nesterov, "Smoothing technique and its applications in semidefinite optimization", Math. Program. 110 (2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparseigen import kernels
+from sparseigen.certificates.problem import BoundProblem, Numbers
+from sparseigen.certificates.rounding import TINY, UNIT, gamma
+from sparseigen.certificates.scaled_rows import form_rows, row_ceilings, row_values, settle_weights
+from sparseigen.certificates.spectral import largest_eigenvalue_bound
+from sparseigen.operators.contract import Indices
+
+TEMPERATURE = 0.3
+"""Smoothing of the largest eigenvalue, as a share of the gap."""
+FOLLOWED = 32
+"""Leading eigenvectors that follow C; below four times as many variables all of them are computed."""
+ROUNDS, EARLY = 3, 12
+"""Products of C with these vectors per step, in the first steps; later one."""
+LONGEST = 0.7
+"""Largest change of log e, and of M relative to A, in one step."""
+PATIENCE, GAIN, RAISE = 6, 0.01, 0.3
+"""Steps that gain less than the second share of the gap, after which the level sought is raised by the third."""
+FEWEST, HEAVY = 200, 4
+"""Heavy variables: at least the first, and the second per variable chosen."""
+MOST_WORK, STEP_WORK = 2.5e9, 300.0
+"""Operations of `default`, and of one step per entry among the heavy variables."""
+STEPS, MOST_STEPS = 24, 400
+"""Steps for which the number of heavy variables leaves room, and the most."""
+THOROUGH, PASS_SHARE = 40.0, 8.0
+"""How many times more work `tight` may take; how many times more a matrix product may do than other operations."""
+PASSES = 3
+"""Passes that form rows where the matrix is not held."""
+RAISES = 8
+"""Passes that raise the weights of the variables outside H."""
+
+
+@dataclass
+class Split:
+    """M and e among the heavy variables, and what they reach up to rounding."""
+
+    matrix: Numbers
+    """A among the heavy variables."""
+    others: Numbers
+    """Per row the largest |A_ij| d_j / d_i, j not heavy."""
+    cardinality: int
+    n_inside: int
+    """The first so many heavy variables are in every support."""
+    part: Numbers
+    ratios: Numbers
+    value: float = np.inf
+
+    def sums(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The products |M_ij| e_ij, the sum of those that the worst support takes per row, and the smallest taken."""
+        size, inside, picks = len(self.matrix), self.n_inside, self.cardinality - self.n_inside
+        products = np.empty((size, size + self.others.shape[1]))
+        np.multiply(np.abs(self.part), self.ratios, out=products[:, :size])
+        products[:, size:] = self.others
+        free = np.ascontiguousarray(products[:, inside:]) if inside else products
+        ones, place = np.ones(free.shape[1]), np.arange(size, dtype=np.int64) - inside
+        sums, least = np.empty(size), np.empty(size)
+        if inside:
+            sums[:inside], least[:inside] = kernels.top_row_sums(
+                free[:inside], np.full(inside, -1, dtype=np.int64), ones, min(picks, free.shape[1])
+            )
+        count = min(max(picks - 1, 0), free.shape[1] - 1)
+        sums[inside:], least[inside:] = kernels.top_row_sums(free[inside:], place[inside:], ones, count)
+        if inside:
+            sums += products[:, :inside].sum(axis=1)
+        return products[:, :size], sums, least
+
+
+def lower_split(
+    split: Split, level: float, steps: int, *, enough: float, out_of_time: Callable[[], bool] = lambda: False
+) -> Split:
+    """The best split of some steps towards the level; ends where the bound falls below ``enough``."""
+    size, matrix = len(split.matrix), split.matrix
+    diagonal, at = matrix.diagonal().copy(), np.diag_indices(size)
+    magnitudes = np.abs(matrix)
+    metric = (magnitudes + 0.05 * float(magnitudes.mean()) + TINY) ** 2
+    metric[at] = 0.0
+    metric_root = np.sqrt(metric)
+    spectrum = _Spectrum(size)
+    part, ratios = split.part.copy(), split.ratios.copy()
+    best, stale, below, lowest = split, 0, level, np.inf
+    for _ in range(steps):
+        current = Split(matrix, split.others, split.cardinality, split.n_inside, part, ratios)
+        products, rows, least = current.sums()
+        shifted = matrix - part
+        shifted[at] = diagonal + rows
+        values, vectors = spectrum.follow(shifted)
+        top = max(float(values[-1]), float(shifted[at].max()))
+        if not np.isfinite(top):
+            break
+        if top < best.value:
+            best = Split(matrix, split.others, split.cardinality, split.n_inside, part.copy(), ratios.copy(), top)
+        if best.value <= enough or out_of_time():
+            break
+        density, smooth = _soften(values, vectors, shifted[at], top, max(TEMPERATURE * (top - level), 1e-12))
+        stale = 0 if smooth < lowest - GAIN * (lowest - below) else stale + 1
+        lowest = min(lowest, smooth)
+        if stale >= PATIENCE:  # the level may be out of reach
+            below, stale = below + RAISE * (lowest - below), 0
+        weight = density[at]
+        taken = products >= least[:, None]
+        taken[:, : split.n_inside] = True
+        pulls = np.where(taken, products, 0.0) * weight[:, None]
+        taken = np.where(taken, ratios, 0.0) * weight[:, None]
+        slope = np.sign(part) * (0.5 * (taken + taken.T)) - density
+        slope[at] = 0.0
+        turn = 0.5 * (pulls - pulls.T)
+        length = 2.0 * float(np.sum(slope * slope * metric)) + 2.0 * float(np.sum(turn * turn))
+        if not length > 0.0:
+            break
+        change = np.abs(slope) * metric_root
+        longest = LONGEST / max(float(change.max()), float(np.abs(turn).max()), TINY)
+        step = min((smooth - below) / length, longest)
+        part -= step * metric * slope
+        ratios *= np.exp(-step * turn)
+        np.clip(ratios, 1e-6, 1e6, out=ratios)
+    return best
+
+
+class _Spectrum:
+    """The leading eigenpairs of a matrix that changes a little from call to call."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.rng = size, np.random.default_rng(0)
+        self.vectors: Numbers | None = None
+        self.calls = 0
+
+    def follow(self, matrix: Numbers) -> tuple[Numbers, Numbers]:
+        """Eigenvalues ascending and vectors: all of a small matrix, the leading ones of others."""
+        if self.size < 4 * FOLLOWED:
+            values, vectors = np.linalg.eigh(matrix)
+            return values, vectors
+        if self.vectors is None:
+            largest = np.argsort(-matrix.diagonal(), kind="stable")[:FOLLOWED]
+            self.vectors = np.eye(self.size)[:, largest]
+        self.calls += 1
+        for _ in range(ROUNDS if self.calls <= EARLY else 1):
+            fresh = self.rng.standard_normal((self.size, 4))
+            basis = np.linalg.qr(np.hstack([self.vectors, matrix @ self.vectors, fresh]))[0]
+            values, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
+            self.vectors = basis @ rotation[:, -FOLLOWED:]
+        return values[-FOLLOWED:], self.vectors
+
+
+def _soften(
+    values: Numbers, vectors: Numbers, diagonal: Numbers, top: float, temperature: float
+) -> tuple[Numbers, float]:
+    """exp(C / t) over its trace, and t log trace; what the vectors do not span counts as if C were diagonal there."""
+    weights = np.exp((values - top) / temperature)
+    rest = np.maximum(np.exp((diagonal - top) / temperature) - vectors**2 @ weights, 0.0)
+    total = float(weights.sum() + rest.sum())
+    matters = weights > 1e-9 * total
+    kept = vectors[:, matters]
+    density = (kept * (weights[matters] / total)) @ kept.T
+    density[np.diag_indices(len(density))] += rest / total
+    return density, top + temperature * float(np.log(max(total, 1.0)))
+
+
+def prove_split(split: Split, *, hopeless_above: float = np.inf) -> float:
+    """The bound that M and e prove for supports, rounding of A's entries left out.
+
+    |M_ij| e_ij is rounded once, and e_ji is taken as 1 / e_ij; with the sum of k terms that is below k + 4 roundings.
+    """
+    size = len(split.matrix)
+    upper = np.triu(split.ratios, 1)
+    with np.errstate(divide="ignore"):
+        lower = np.where(upper > 0.0, 1.0 / upper, 0.0).T
+    exact = Split(
+        split.matrix, split.others, split.cardinality, split.n_inside, 0.5 * (split.part + split.part.T), upper + lower
+    )
+    _, sums, _ = exact.sums()
+    rows = row_values(split.matrix.diagonal(), sums, np.ones(size), split.cardinality + 4)
+    rest = split.matrix - exact.part
+    rest[np.diag_indices(size)] = rows
+    rounding = 2.0 * UNIT * size * float(np.abs(rest).max()) + TINY
+    return largest_eigenvalue_bound(rest, hopeless_above=hopeless_above - rounding) + rounding
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """The heavy variables, weights d for all, and a proven bound on the rows of the others."""
+
+    heavy: Indices
+    weights: Numbers
+    outer: float
+
+
+def surround(problem: BoundProblem, count: int, level: float, most_passes: int = RAISES) -> Surroundings:
+    """Choose the heavy variables, and raise the others' weights until their rows lie below the level.
+
+    Raising d_j lowers row j, and raises the entry of j in other rows; heavy rows seldom use it.
+    """
+    _, weights = settle_weights(problem)
+    order = np.argsort(-weights, kind="stable")
+    if problem.vector is not None:
+        order = np.concatenate([problem.vector.indices, order[~np.isin(order, problem.vector.indices)]])
+    heavy = np.sort(order[:count]).astype(np.int64)
+    outside = np.setdiff1d(np.arange(problem.size, dtype=np.int64), heavy)
+    outer, kept = np.inf, weights
+    diagonal = problem.diagonal
+    for _ in range(most_passes if len(outside) else 0):
+        rows = row_ceilings(problem, weights)[outside]
+        formed = np.flatnonzero(rows > level)
+        if len(formed) and not problem.affords(len(formed), "row sums"):
+            break
+        chosen = outside[formed]
+        if len(chosen):
+            rows[formed] = form_rows(problem, weights, chosen)[0] - problem.margin
+        reached = float(rows.max())
+        if reached < outer:
+            outer, kept = reached, weights
+        if outer <= level or problem.out_of_time:
+            break
+        # Row i less its diagonal entry falls as 1 / d_i.
+        room = np.maximum(level - diagonal[chosen], 1e-9)
+        factor = np.where(diagonal[chosen] < level, (rows[formed] - diagonal[chosen]) / room, 1.0)
+        weights = weights.copy()
+        weights[chosen] *= np.clip(factor * (1.0 + 1e-9), 1.0, 4.0)
+    return Surroundings(heavy, kept, outer if len(outside) else -np.inf)
+
+
+def begin_split(problem: BoundProblem, around: Surroundings) -> Split:
+    """M = A and e_ij = d_j / d_i: the scaled row bound, from which the steps start."""
+    heavy, weights = around.heavy, around.weights
+    rows = np.vstack([block for _, block in problem.blocks(heavy)])
+    outside = np.ones(problem.size, dtype=bool)
+    outside[heavy] = False
+    others = np.abs(rows[:, outside]) * weights[outside] / weights[heavy, None]
+    count = min(problem.cardinality - 1, others.shape[1])
+    if count < others.shape[1]:
+        others = np.partition(others, others.shape[1] - count, axis=1)[:, others.shape[1] - count :]
+    matrix = np.ascontiguousarray(rows[:, heavy])
+    return split_from_rows(matrix, np.ascontiguousarray(others), weights[heavy], problem.cardinality)
+
+
+def split_from_rows(
+    matrix: Numbers, others: Numbers, weights: Numbers, cardinality: int, n_inside: int = 0
+) -> Split:
+    """The split that is the scaled row bound with these weights."""
+    part = matrix.copy()
+    np.fill_diagonal(part, 0.0)
+    return Split(matrix, others, cardinality, n_inside, part, weights / weights[:, None])
+
+
+def split_row_bound(problem: BoundProblem) -> float:
+    """The bound of so many steps among so many heavy variables as `default` affords."""
+    return _bound(problem, MOST_WORK)
+
+
+def converged_split_row_bound(problem: BoundProblem) -> float:
+    """The same with more heavy variables and more steps, or to the end of the time allowed."""
+    return _bound(problem, THOROUGH * MOST_WORK)
+
+
+def _bound(problem: BoundProblem, most_work: float) -> float:
+    cardinality, size = problem.cardinality, problem.size
+    if not np.isfinite(problem.achieved) or cardinality in (1, size):
+        return np.inf
+    pass_work = 0.0 if problem.dense is not None else 2.0 * float(size) * problem.operator.costs.product
+    if PASSES * pass_work > PASS_SHARE * most_work:
+        return np.inf
+    level = problem.achieved - problem.margin
+    close = level + 0.3 * problem.target_gap * abs(level)
+    count = min(size, max(FEWEST, HEAVY * cardinality), max(int((most_work / STEPS / STEP_WORK) ** 0.5), FEWEST))
+    if cardinality >= count:
+        return np.inf
+    around = surround(problem, count, close, PASSES if problem.dense is None else RAISES)
+    if around.outer + problem.margin >= problem.best:
+        return np.inf
+    split = begin_split(problem, around)
+    enough = max(close, around.outer)
+    steps = int(min(most_work / (STEP_WORK * count**2), MOST_STEPS))
+    split = lower_split(split, level, steps, enough=enough, out_of_time=lambda: problem.out_of_time)
+    return max(prove_split(split, hopeless_above=problem.best), around.outer) + problem.margin
