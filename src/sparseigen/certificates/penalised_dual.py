@@ -35,6 +35,7 @@ from sparseigen.certificates.factor import (
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, ZERO
+from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 
 MOST_WORK = 2.5e9
@@ -190,7 +191,8 @@ def converged_penalised_bound(problem: BoundProblem) -> float:
 def _find_best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> float:
     if problem.cardinality == problem.size:
         return dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
-    kept = find_points(problem, factor, steps, patience=patience)
+    with one_blas_thread():
+        kept = find_points(problem, factor, steps, patience=patience)
     return np.inf if kept is None else dual_value(factor, kept, problem.cardinality)
 
 

@@ -19,6 +19,7 @@ from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.scaled_rows import row_bound, scaled_row_bound, trace_bound
 from sparseigen.certificates.spectral import spectral_bound
+from sparseigen.certificates.split_rows import converged_split_row_bound, split_row_bound
 from sparseigen.certificates.splitting import splitting_bound
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate
@@ -48,6 +49,8 @@ UPPER_BOUNDS: dict[str, BoundSpec] = {
     "penalised dual": BoundSpec(penalised_bound, ("default",)),
     "converged penalised dual": BoundSpec(converged_penalised_bound, ("tight",)),
     "largest eigenvalue": BoundSpec(spectral_bound, EFFORTS),
+    "split rows": BoundSpec(split_row_bound, ("default",)),
+    "converged split rows": BoundSpec(converged_split_row_bound, ("tight",)),
     "splitting": BoundSpec(splitting_bound, ("tight",)),
 }
 """Tried in this order; the smallest wins, and none is tried once the gap is closed."""

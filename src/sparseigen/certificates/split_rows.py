@@ -31,6 +31,7 @@ from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma
 from sparseigen.certificates.scaled_rows import form_rows, row_ceilings, row_values, settle_weights
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
+from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import Indices
 
 TEMPERATURE = 0.3
@@ -296,5 +297,6 @@ def _bound(problem: BoundProblem, most_work: float) -> float:
     split = begin_split(problem, around)
     enough = max(close, around.outer)
     steps = int(min(most_work / (STEP_WORK * count**2), MOST_STEPS))
-    split = lower_split(split, level, steps, enough=enough, out_of_time=lambda: problem.out_of_time)
+    with one_blas_thread():
+        split = lower_split(split, level, steps, enough=enough, out_of_time=lambda: problem.out_of_time)
     return max(prove_split(split, hopeless_above=problem.best), around.outer) + problem.margin

@@ -39,7 +39,7 @@ BOUND_EFFORTS = {"quick": QUICK, "default": "default", "thorough": "tight"}
 """The effort of the bounds that goes with that of a solve."""
 ASCENT_STEPS = 10
 """Steps of the dual ascent, p x r^2 multiplications each, for the decision what comes first."""
-ROW_WORK = {"quick": 0.0, "default": 4.0e9, "thorough": 4.0e10}
+ROW_WORK = {"quick": 0.0, "default": 1.6e10, "thorough": 4.0e11}
 """Multiplications that may be spent on columns of a matrix too large to be held."""
 BRANCH_WORK = {"default": 1.0e8, "thorough": 2.0e10}
 """Operations that the nodes of branch and bound may cost."""
