@@ -61,7 +61,7 @@ def search_small(problem: BoundProblem, most_work: float) -> tuple[float, Sparse
     Returns
     -------
     upper : float
-        A proven upper bound (scaled as the problem's numbers are) within a tenth of the problem's ``target_gap`` of the best
+        A proven upper bound, scaled as the problem's numbers are, within a tenth of its ``target_gap`` of the best
         answer; infinity where the work did not suffice.
     better : SparseVector or None
         An answer above the problem's own that the search came across; ``upper`` then belongs to this one. It may have

@@ -139,6 +139,7 @@ class _Search:
             if above.size == 0:
                 return kept, weights, None
             chosen = int(kept[above[own[above].argmax()]])
+            self.work += 2.0 * len(above) * len(part)
             # Variables with a dominant row and with which in the support all other rows are: in each of these they
             # take the place of the smallest product used.
             gained = least[above, None] - np.minimum(products[above], least[above, None])

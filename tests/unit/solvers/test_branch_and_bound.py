@@ -80,7 +80,7 @@ def test_interruption_through_the_table_of_solvers(hard):
     assert stopped.value.result.certificate.upper_bound > stopped.value.result.value
 
 
-def test_brackets_only_narrow(hard):
+def test_brackets_only_narrow(hard, bounds_alone):
     listener = StopAfter(-1)
     se.solve_exact(hard, 4, gap=0.05, on_iteration=listener)
     lows, highs = np.array([b[1] for b in listener.brackets]), np.array([b[2] for b in listener.brackets])
@@ -195,7 +195,7 @@ def test_presolve_removes_nothing_it_cannot_afford_to_look_at(operator, not_held
     assert find_survivors(problem, cutoff, 4).tolist() == list(range(20))
 
 
-def test_time_is_over_before_the_search(monkeypatch):
+def test_time_is_over_before_the_search(bounds_alone):
     matrix = np.cov(np.random.default_rng(3).standard_normal((40, 60)), rowvar=False)
     result = se.solve_exact(matrix, 6, time_limit=1e-9)
     assert result.stop_reason is se.results.StopReason.TIME_LIMIT
