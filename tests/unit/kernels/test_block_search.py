@@ -37,12 +37,12 @@ def test_verdicts_are_those_of_all_blocks(name, kind, rng):
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_ends_when_its_work_is_done(name, rng):
-    matrix = small_matrix(rng, 30, "gram") / 30.0
-    shifted = 3.0 * np.eye(30) - matrix
-    report = SEARCHES[name](shifted, 8, 100.0, np.ones(30))
+    matrix = small_matrix(rng, 12, "gram")
+    shifted = matrix + (1e-9 - smallest_eigenvalue(matrix, 5)) * np.eye(12)
+    report = SEARCHES[name](shifted, 5, 100.0, np.ones(12))
     assert report.verdict == OVERSPENT
     assert report.work < 1e5
-    assert SEARCHES[name](shifted, 8, 1e9, np.ones(30)).verdict == PROVEN
+    assert SEARCHES[name](shifted, 5, 1e9, np.ones(12)).verdict == PROVEN
 
 
 def test_the_twins_go_the_same_way(rng):
