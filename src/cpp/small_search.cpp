@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
+#include "bounds.hpp"
 #include "interrupts.hpp"
-#include "kernels.hpp"
 
 namespace sparseigen {
 namespace {
@@ -16,6 +16,8 @@ constexpr double kTiny = 1e-280;                    // above what underflow can 
 constexpr double kFloor = 1e-7;                      // smallest weight, relative to the largest
 constexpr int kRootPasses = 12, kNodePasses = 3;
 constexpr std::size_t kNarrow = 24;  // blocks up to this size are also factorised as a whole
+constexpr std::size_t kWide = 64;    // from this size on rows are summed by the kernel for long ones, on all threads
+constexpr double kChildWork = 5.0;   // operations per entry of a block for one more variable: its complement, one pass
 
 // The free variables of a node, and the Schur complement of the matrix at the variables taken in.
 struct Level {
@@ -56,6 +58,8 @@ public:
         for (std::size_t i = 0; i < size; ++i) root.labels[i] = static_cast<std::int64_t>(i);
         scratch_.resize(size * size);
         products_.resize(size);
+        places_.resize(size);
+        for (std::size_t i = 0; i < size; ++i) places_[i] = static_cast<std::int64_t>(i);
         sums_.resize(size);
         least_.resize(size);
         const std::size_t first = first_nonpositive(root);
@@ -73,13 +77,13 @@ private:
         if (picks == 2) return look_at_pairs(here);
         int passes = level == 0 ? kRootPasses : kNodePasses;
         while (here.count >= picks) {
-            if (work_ > most_work_) return Verdict::kOverspent;
             if (here.count == picks || here.count <= kNarrow) {
                 if (factorises(here)) return Verdict::kProven;
                 if (here.count == picks) return report_found(here, 0, picks);
             }
             const std::size_t chosen = settle_rows(here, picks, passes);
             if (chosen == here.count) return Verdict::kProven;
+            if (overspent_) return Verdict::kOverspent;
             passes = kNodePasses;
             Level& child = levels_[level + 1];
             take_in(here, chosen, child);
@@ -135,18 +139,26 @@ private:
         return true;
     }
 
-    // The sum of the `picks` - 1 largest |s_ab| d_b, b != a, and the smallest of them.
-    void sum_row(Level& here, std::size_t a, std::size_t picks) {
-        const double* row = here.row(a);
-        const std::size_t n = here.count, used = std::min(picks - 1, n);
+    // For every row a the sum of the `picks` - 1 largest |s_ab| d_b, b != a, and the smallest of them.
+    void sum_rows(Level& here, std::size_t picks) {
+        const std::size_t n = here.count, used = picks - 1;
+        spend(4.0 * n * n);
+        if (n >= kWide) {
+            node_row_sums(here.block.data(), here.stride, places_.data(), n, 0, picks, here.weights.data(),
+                          sums_.data(), least_.data());
+            return;
+        }
         double* const products = products_.data();
-        for (std::size_t b = 0; b < n; ++b) products[b] = std::fabs(row[b]) * here.weights[b];
-        products[a] = 0.0;
-        std::nth_element(products, products + (used - 1), products + n, std::greater<double>());
-        double sum = 0.0;
-        for (std::size_t b = 0; b < used; ++b) sum += products[b];
-        sums_[a] = sum;
-        least_[a] = products[used - 1];
+        for (std::size_t a = 0; a < n; ++a) {
+            const double* row = here.row(a);
+            for (std::size_t b = 0; b < n; ++b) products[b] = std::fabs(row[b]) * here.weights[b];
+            products[a] = 0.0;
+            std::nth_element(products, products + (used - 1), products + n, std::greater<double>());
+            double sum = 0.0;
+            for (std::size_t b = 0; b < used; ++b) sum += products[b];
+            sums_[a] = sum;
+            least_[a] = products[used - 1];
+        }
     }
 
     // Improves the weights, and removes variables that no block below zero can hold. Returns the row of largest weight
@@ -155,11 +167,10 @@ private:
         const double slack = 4.0 * (static_cast<double>(picks) + 8.0) * kUnit;
         for (int pass = 1;; ++pass) {
             const std::size_t n = here.count;
-            spend(4.0 * n * n);
+            sum_rows(here, picks);
             above_.clear();
             std::size_t chosen = n;
             for (std::size_t a = 0; a < n; ++a) {
-                sum_row(here, a, picks);
                 if (dominates(here, a, sums_[a], slack)) continue;
                 above_.push_back(a);
                 if (chosen == n || here.weights[a] > here.weights[chosen]) chosen = a;
@@ -170,7 +181,13 @@ private:
             if (pass < passes) improve_weights(here);
             for (const std::size_t b : leaving_) here.remove(b);  // from the last on, so that none of them moves
             if (here.count < picks) return here.count;
-            if (pass >= passes) return static_cast<std::size_t>(std::find(here.labels.begin(), here.labels.begin() + here.count, label) - here.labels.begin());
+            // The children that this many rows would have; a pass more is taken to halve their number at best.
+            const double ahead = kChildWork * above_.size() * here.count * here.count;
+            overspent_ = work_ + std::ldexp(ahead, pass - passes) > most_work_;
+            if (pass >= passes || overspent_) {
+                const auto begin = here.labels.begin();
+                return static_cast<std::size_t>(std::find(begin, begin + here.count, label) - begin);
+            }
         }
     }
 
@@ -260,10 +277,11 @@ private:
     }
 
     double most_work_, work_ = 0.0;
+    bool overspent_ = false;
     std::int64_t nodes_ = 0;
     std::int64_t* support_;
     std::vector<Level> levels_;
-    std::vector<std::int64_t> taken_;
+    std::vector<std::int64_t> taken_, places_;
     std::vector<double> scratch_, products_, sums_, least_;
     std::vector<std::size_t> above_, leaving_;
     CheckedLoop loop_;

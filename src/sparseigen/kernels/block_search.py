@@ -20,6 +20,8 @@ Indices = NDArray[np.int64]
 PROVEN, FOUND, OVERSPENT = 0, 1, 2
 UNIT, TINY, FLOOR = 2.0**-53, 1e-280, 1e-7
 ROOT_PASSES, NODE_PASSES, NARROW = 12, 3, 24
+CHILD_WORK = 5.0
+"""Operations per entry of a block for one more variable: its complement, and one pass over the rows."""
 
 
 class BlockReport(NamedTuple):
@@ -51,7 +53,7 @@ def search_blocks(matrix: Numbers, picks: int, most_work: float, weights: Number
 
 class _Search:
     def __init__(self, most_work: float) -> None:
-        self.most_work, self.work, self.nodes = most_work, 0.0, 0
+        self.most_work, self.work, self.nodes, self.overspent = most_work, 0.0, 0, False
         self.taken: list[int] = []
         self.support: list[int] = []
 
@@ -63,8 +65,6 @@ class _Search:
         if picks == 2:
             return self._look_at_pairs(block, labels)
         while len(block) >= picks:
-            if self.work > self.most_work:
-                return OVERSPENT
             if len(block) == picks or len(block) <= NARROW:
                 if self._factorises(block):
                     return PROVEN
@@ -75,6 +75,8 @@ class _Search:
             block, weights, labels, passes = block[np.ix_(kept, kept)], weights[kept], labels[kept], NODE_PASSES
             if chosen is None or len(kept) < picks:
                 return PROVEN
+            if self.overspent:
+                return OVERSPENT
             verdict = self._take_in(block, weights, labels, int(np.flatnonzero(kept == chosen)[0]), picks)
             if verdict != PROVEN:
                 return verdict
@@ -150,6 +152,11 @@ class _Search:
                 weights[kept] = _improve(own, sums / held)
             kept = kept[~hopeless]
             if len(kept) < picks:
+                break
+            # The children that this many rows would have; a pass more is taken to halve their number at best.
+            ahead = CHILD_WORK * len(above) * len(kept) ** 2
+            self.overspent = self.work + ahead * 0.5 ** (left - 1) > self.most_work
+            if self.overspent:
                 break
         return kept, weights, chosen
 
