@@ -62,6 +62,7 @@ public:
         for (std::size_t i = 0; i < size; ++i) places_[i] = static_cast<std::int64_t>(i);
         sums_.resize(size);
         least_.resize(size);
+        kept_weights_.resize(size);
         const std::size_t first = first_nonpositive(root);
         Verdict verdict = first < size ? report_found(root, first, picks) : Verdict::kProven;
         if (verdict == Verdict::kProven) verdict = descend(0, picks);
@@ -165,6 +166,7 @@ private:
     // among those that are not dominant; count when all are, or when too few variables are left.
     std::size_t settle_rows(Level& here, std::size_t picks, int passes) {
         const double slack = 4.0 * (static_cast<double>(picks) + 8.0) * kUnit;
+        std::size_t fewest = here.count + 1;
         for (int pass = 1;; ++pass) {
             const std::size_t n = here.count;
             sum_rows(here, picks);
@@ -178,12 +180,22 @@ private:
             if (chosen == n) return n;
             const std::int64_t label = here.labels[chosen];
             find_hopeless(here, slack);
+            if (above_.size() < fewest) {
+                fewest = above_.size();
+                for (std::size_t a = 0; a < n; ++a) kept_weights_[here.labels[a]] = here.weights[a];
+            }
+            // Weights since then have spread what is too much in a few rows over many.
+            const bool go_back = passes == kRootPasses && pass == passes && above_.size() > fewest;
             if (pass < passes) improve_weights(here);
             for (const std::size_t b : leaving_) here.remove(b);  // from the last on, so that none of them moves
             if (here.count < picks) return here.count;
             // The children that this many rows would have; a pass more is taken to halve their number at best.
-            const double ahead = kChildWork * above_.size() * here.count * here.count;
-            overspent_ = work_ + std::ldexp(ahead, pass - passes) > most_work_;
+            const double ahead = kChildWork * fewest * here.count * here.count;
+            overspent_ = work_ + std::ldexp(ahead, std::min(pass - passes, 0)) > most_work_;
+            if (go_back && !overspent_) {
+                for (std::size_t a = 0; a < here.count; ++a) here.weights[a] = kept_weights_[here.labels[a]];
+                continue;
+            }
             if (pass >= passes || overspent_) {
                 const auto begin = here.labels.begin();
                 return static_cast<std::size_t>(std::find(begin, begin + here.count, label) - begin);
@@ -282,7 +294,7 @@ private:
     std::int64_t* support_;
     std::vector<Level> levels_;
     std::vector<std::int64_t> taken_, places_;
-    std::vector<double> scratch_, products_, sums_, least_;
+    std::vector<double> scratch_, products_, sums_, least_, kept_weights_;
     std::vector<std::size_t> above_, leaving_;
     CheckedLoop loop_;
 };

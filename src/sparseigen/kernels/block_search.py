@@ -128,9 +128,10 @@ class _Search:
     ) -> tuple[Indices, Numbers, int | None]:
         """The variables that remain, weights of all, and the row to take in; None when all rows are dominant."""
         slack = 4.0 * (picks + 8.0) * UNIT
-        kept = np.arange(len(block))
-        weights = weights.copy()
-        for left in range(passes, 0, -1):
+        kept, weights, left = np.arange(len(block)), weights.copy(), passes
+        fewest, best = len(block) + 1, weights
+        while True:
+            left -= 1
             part, own = block[np.ix_(kept, kept)], weights[kept]
             products = np.abs(part) * own
             np.fill_diagonal(products, 0.0)
@@ -140,6 +141,8 @@ class _Search:
             above = np.flatnonzero(~(held >= sums * (1.0 + slack) + TINY))
             if above.size == 0:
                 return kept, weights, None
+            if len(above) < fewest:
+                fewest, best = len(above), weights.copy()
             chosen = int(kept[above[own[above].argmax()]])
             self.work += 2.0 * len(above) * len(part)
             # Variables with a dominant row and with which in the support all other rows are: in each of these they
@@ -148,17 +151,18 @@ class _Search:
             forced = (sums[above, None] - gained + 2.0 * slack * sums[above, None]) * (1.0 + slack) + TINY
             hopeless = (held[above, None] >= forced).all(axis=0)
             hopeless[above] = False
-            if left > 1:
+            if left > 0:
                 weights[kept] = _improve(own, sums / held)
             kept = kept[~hopeless]
-            if len(kept) < picks:
-                break
             # The children that this many rows would have; a pass more is taken to halve their number at best.
-            ahead = CHILD_WORK * len(above) * len(kept) ** 2
-            self.overspent = self.work + ahead * 0.5 ** (left - 1) > self.most_work
-            if self.overspent:
-                break
-        return kept, weights, chosen
+            ahead = CHILD_WORK * fewest * len(kept) ** 2
+            self.overspent = self.work + ahead * 0.5 ** max(left, 0) > self.most_work
+            if len(kept) < picks or self.overspent:
+                return kept, weights, chosen
+            if passes == ROOT_PASSES and left == 0 and len(above) > fewest:
+                weights = best  # those since have spread what is too much in a few rows over many
+            elif left <= 0:
+                return kept, weights, chosen
 
     def report(self, labels: Indices, weights: Numbers, variable: int, picks: int) -> None:
         """What is taken in, the variable, and the others of largest weight."""
