@@ -30,6 +30,7 @@ def rng() -> np.random.Generator:
 
 @pytest.fixture
 def bounds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Certificates without the search over blocks, which leaves nothing to do for what comes after it."""
+    """Certificates and exact method without the search over blocks, which leaves nothing to do for what comes after."""
     for name in ("SMALL_WORK", "WORK_PER_ENTRY"):
         monkeypatch.setattr(f"sparseigen.certificates.small_proof.{name}", 0.0)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.SHARE_OF_TIME", 0.0)

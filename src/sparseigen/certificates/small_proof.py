@@ -33,7 +33,7 @@ from sparseigen.certificates.rounding import TINY, UNIT, ZERO, achieved_value, g
 from sparseigen.certificates.scaled_rows import starting_weights
 from sparseigen.kernels.block_search import FOUND, PROVEN
 from sparseigen.kernels.eigen import leading_eigenpair
-from sparseigen.operators.contract import SparseVector
+from sparseigen.operators.contract import Indices, SparseVector
 
 SMALL_WORK, WORK_PER_ENTRY = 2.0e6, 40.0
 """Operations of a proof within a default certificate: some milliseconds, as much as the solve itself takes, and on
@@ -48,21 +48,27 @@ def small_bound(problem: BoundProblem) -> float:
     return search_small(problem, SMALL_WORK + WORK_PER_ENTRY * problem.size**2)[0]
 
 
-def search_small(problem: BoundProblem, most_work: float) -> tuple[float, SparseVector | None]:
+def search_small(
+    problem: BoundProblem, most_work: float, *, members: Indices | None = None, gap: float = 0.0
+) -> tuple[float, SparseVector | None]:
     """A bracket closed by a search over supports, or infinity after about ``most_work`` elementary operations.
 
     Parameters
     ----------
     problem : BoundProblem
-        With the matrix in memory and an answer found; others are not searched.
+        With an answer found, and the matrix in memory unless ``members`` are given; others are not searched.
     most_work : float
         Operations, not seconds: the same question has the same answer everywhere. A million take about 2 ms.
+    members : array of int, optional
+        The variables that supports are made of, ascending; what is proven says nothing of supports with another one.
+    gap : float
+        How far above the answer the bound may lie, relative to it: a wider one takes less work. It is at least a tenth
+        of the problem's ``target_gap``.
 
     Returns
     -------
     upper : float
-        A proven upper bound, scaled as the problem's numbers are, within a tenth of its ``target_gap`` of the best
-        answer; infinity where the work did not suffice.
+        A proven upper bound, scaled as the problem's numbers are; infinity where the work did not suffice.
     better : SparseVector or None
         An answer above the problem's own that the search came across; ``upper`` then belongs to this one. It may have
         loadings of both signs.
@@ -80,21 +86,26 @@ def search_small(problem: BoundProblem, most_work: float) -> tuple[float, Sparse
     """
     better: SparseVector | None = None
     lower, margin = problem.achieved, problem.margin
-    if problem.dense is None or not np.isfinite([lower, margin]).all():
+    known = bool(np.isfinite([lower, margin]).all()) and (problem.dense is not None or members is not None)
+    if not known or most_work <= 0.0:
         return np.inf, None
-    weights = starting_weights(problem)
+    everything = np.arange(problem.size, dtype=np.int64) if members is None else members
+    if len(everything) < problem.cardinality:
+        return lower, None
+    weights, diagonal = starting_weights(problem)[everything], problem.diagonal[everything]
+    matrix = problem.dense if members is None and problem.dense is not None else problem.block(everything)
     while most_work > 0.0:
-        rounding = 8.0 * gamma(problem.size + 2) * problem.size * (2.0 + abs(lower) + 2.0 * margin)
-        threshold = lower + 2.0 * margin + max(STEP * problem.target_gap * max(abs(lower), ZERO), rounding)
-        shifted, defect = _shift(problem.dense, problem.diagonal, threshold)
+        rounding = 8.0 * gamma(len(matrix) + 2) * len(matrix) * (2.0 + abs(lower) + 2.0 * margin)
+        threshold = lower + 2.0 * margin + max(max(STEP * problem.target_gap, gap) * max(abs(lower), ZERO), rounding)
+        shifted, defect = _shift(matrix, diagonal, threshold)
         report = kernels.search_blocks(shifted, problem.cardinality, most_work, weights)
         if report.verdict == PROVEN:
             return threshold + defect + margin + 4.0 * UNIT * (abs(threshold) + defect + margin), better
         if report.verdict != FOUND:
             break
         most_work -= report.work
-        block = problem.dense[np.ix_(report.support, report.support)]
-        vector = SparseVector(report.support, leading_eigenpair(block)[0])
+        block = matrix[np.ix_(report.support, report.support)]
+        vector = SparseVector(everything[report.support], leading_eigenpair(block)[0])
         reached = problem.scale_value(achieved_value(problem.operator, vector))
         if not reached > lower:  # rounding as large as the values
             break

@@ -82,6 +82,22 @@ def test_matrices_that_are_not_held_and_answers_that_are_not_there(monkeypatch, 
     assert search_small(BoundProblem(operator, 3, achieved=1.0), 1e6) == (np.inf, None)
 
 
+def test_a_wider_gap_and_some_members_alone(rng):
+    matrix = np.cov(rng.standard_normal((60, 30)), rowvar=False)
+    operator, members = as_operator(matrix), np.arange(0, 30, 2)
+    found = se.sparse_eigenvector(matrix, 6, candidates=members, method="exact")
+    vector = SparseVector(found.support, found.vector[found.support])
+    problem = BoundProblem(operator, 6, vector, achieved=achieved_value(operator, vector))
+    upper, better = search_small(problem, 1e8, members=members)
+    assert better is None
+    assert problem.achieved <= upper <= problem.achieved * (1.0 + 1e-7)
+    assert search_small(problem, 1e8)[1] is not None  # there are better ones elsewhere
+    wide, better = search_small(problem, 1e8, members=members, gap=0.1)
+    assert better is None
+    assert wide == pytest.approx(1.1 * problem.achieved)
+    assert search_small(problem, 1e8, members=members[:5]) == (problem.achieved, None)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_errors_of_the_entries_count(dtype, rng):
     """Data in float32: the bracket is as wide as their rounding, and holds the optimum of the exact matrix."""
