@@ -20,8 +20,10 @@ Indices = NDArray[np.int64]
 PROVEN, FOUND, OVERSPENT = 0, 1, 2
 UNIT, TINY, FLOOR = 2.0**-53, 1e-280, 1e-7
 ROOT_PASSES, NODE_PASSES, NARROW = 12, 3, 24
-CHILD_WORK = 5.0
-"""Operations per entry of a block for one more variable: its complement, and one pass over the rows."""
+WIDE = 64
+"""From this size on the row to take in after another is chosen without more passes."""
+CHILD_WORK = 2.0
+"""Operations per entry of a block for one more variable, at least."""
 
 
 class BlockReport(NamedTuple):
@@ -72,7 +74,7 @@ class _Search:
                     self.report(labels, weights, 0, picks)
                     return FOUND
             kept, weights, chosen = self._settle_rows(block, weights, picks, passes)
-            block, weights, labels, passes = block[np.ix_(kept, kept)], weights[kept], labels[kept], NODE_PASSES
+            block, weights, labels = block[np.ix_(kept, kept)], weights[kept], labels[kept]
             if chosen is None or len(kept) < picks:
                 return PROVEN
             if self.overspent:
@@ -80,6 +82,7 @@ class _Search:
             verdict = self._take_in(block, weights, labels, int(np.flatnonzero(kept == chosen)[0]), picks)
             if verdict != PROVEN:
                 return verdict
+            passes = 1 if len(kept) >= WIDE else NODE_PASSES
             left = kept != chosen
             block, weights, labels = block[np.ix_(left, left)], weights[left], labels[left]
         return PROVEN

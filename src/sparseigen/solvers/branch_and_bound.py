@@ -59,10 +59,10 @@ def find_survivors(problem: BoundProblem, cutoff: float, passes: int) -> Indices
 
 TIME_LIMIT, GAP = 60.0, 1e-6
 PRESOLVE_PASSES = 4
-GROWTH, SHARE_OF_TIME = 4.0, 0.5
+GROWTH, SHARE_OF_TIME = 3.0, 0.75
 """Each search over blocks has this many times the work of the one before, and takes this share of the time left at
 most; what remains is for the tree of nodes, which narrows the bracket step by step."""
-OPERATIONS_PER_SECOND = 3.0e8
+OPERATIONS_PER_SECOND = 4.0e8
 """What the search over blocks does on one core: divides time, and never decides what is true."""
 
 
@@ -165,7 +165,7 @@ def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, dea
 def _search_blocks(
     bracket: Bracket, problem: BoundProblem, alive: Indices, cutoff: float, options: SolverOptions, deadline: float
 ) -> bool:
-    """The search over blocks with more and more work, in half of the time left; whether it closed the bracket.
+    """The search over blocks with more and more work, in most of the time left; whether it closed the bracket.
 
     Where it does not close, a bound half way there (in the logarithm) may be proven all the same. Supports that hold a
     variable outside ``alive`` are below the cutoff.
