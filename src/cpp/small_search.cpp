@@ -16,9 +16,7 @@ constexpr double kTiny = 1e-280;                    // above what underflow can 
 constexpr double kFloor = 1e-7;                      // smallest weight, relative to the largest
 constexpr int kRootPasses = 12, kNodePasses = 3;
 constexpr std::size_t kNarrow = 24;  // blocks up to this size are also factorised as a whole
-// From this size on rows are summed by the kernel for long ones, on all threads, and the row to take in after another is
-// chosen without more passes.
-constexpr std::size_t kWide = 64;
+constexpr std::size_t kWide = 64;    // from this size on rows are summed by the kernel for long ones, on all threads
 constexpr double kChildWork = 2.0;   // operations per entry of a block for one more variable, at least
 
 // The free variables of a node, and the Schur complement of the matrix at the variables taken in.
@@ -87,7 +85,7 @@ private:
             const std::size_t chosen = settle_rows(here, picks, passes);
             if (chosen == here.count) return Verdict::kProven;
             if (overspent_) return Verdict::kOverspent;
-            passes = here.count >= kWide ? 1 : kNodePasses;
+            passes = kNodePasses;
             Level& child = levels_[level + 1];
             take_in(here, chosen, child);
             taken_.push_back(here.labels[chosen]);

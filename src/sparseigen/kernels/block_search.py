@@ -20,8 +20,6 @@ Indices = NDArray[np.int64]
 PROVEN, FOUND, OVERSPENT = 0, 1, 2
 UNIT, TINY, FLOOR = 2.0**-53, 1e-280, 1e-7
 ROOT_PASSES, NODE_PASSES, NARROW = 12, 3, 24
-WIDE = 64
-"""From this size on the row to take in after another is chosen without more passes."""
 CHILD_WORK = 2.0
 """Operations per entry of a block for one more variable, at least."""
 
@@ -82,7 +80,7 @@ class _Search:
             verdict = self._take_in(block, weights, labels, int(np.flatnonzero(kept == chosen)[0]), picks)
             if verdict != PROVEN:
                 return verdict
-            passes = 1 if len(kept) >= WIDE else NODE_PASSES
+            passes = NODE_PASSES
             left = kept != chosen
             block, weights, labels = block[np.ix_(left, left)], weights[left], labels[left]
         return PROVEN
