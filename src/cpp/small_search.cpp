@@ -17,6 +17,7 @@ constexpr double kFloor = 1e-7;                      // smallest weight, relativ
 constexpr int kRootPasses = 12, kNodePasses = 3;
 constexpr std::size_t kNarrow = 24;  // blocks up to this size are also factorised as a whole
 constexpr std::size_t kWide = 64;    // from this size on rows are summed by the kernel for long ones, on all threads
+constexpr std::size_t kMostHeld = std::size_t{1} << 26;  // entries of all blocks below the root: 512 MiB
 constexpr double kChildWork = 2.0;   // operations per entry of a block for one more variable, at least
 
 // The free variables of a node, and the Schur complement of the matrix at the variables taken in.
@@ -25,11 +26,14 @@ struct Level {
     std::vector<double> block, weights;
     std::vector<std::int64_t> labels;
 
-    void resize(std::size_t size) {
+    // Room for so many variables; returns how many entries were added to the block.
+    std::size_t grow(std::size_t size) {
+        const std::size_t before = block.size();
         stride = count = size;
-        if (block.size() < size * size) block.resize(size * size);
+        if (before < size * size) block.resize(size * size);
         if (weights.size() < size) weights.resize(size);
         if (labels.size() < size) labels.resize(size);
+        return block.size() - before;
     }
     double* row(std::size_t i) { return block.data() + i * stride; }
 
@@ -52,11 +56,10 @@ public:
 
     SearchReport run(const double* matrix, std::size_t size, std::size_t picks, const double* weights) {
         Level& root = levels_[0];
-        root.resize(size);
+        root.grow(size);
         std::copy(matrix, matrix + size * size, root.block.begin());
         std::copy(weights, weights + size, root.weights.begin());
         for (std::size_t i = 0; i < size; ++i) root.labels[i] = static_cast<std::int64_t>(i);
-        scratch_.resize(size * size);
         products_.resize(size);
         places_.resize(size);
         for (std::size_t i = 0; i < size; ++i) places_[i] = static_cast<std::int64_t>(i);
@@ -79,6 +82,8 @@ private:
         int passes = level == 0 ? kRootPasses : kNodePasses;
         while (here.count >= picks) {
             if (here.count == picks || here.count <= kNarrow) {
+                const double n = static_cast<double>(here.count);
+                if (work_ + n * n * n / 6.0 > most_work_) return Verdict::kOverspent;
                 if (factorises(here)) return Verdict::kProven;
                 if (here.count == picks) return report_found(here, 0, picks);
             }
@@ -87,6 +92,8 @@ private:
             if (overspent_) return Verdict::kOverspent;
             passes = kNodePasses;
             Level& child = levels_[level + 1];
+            held_ += child.grow(here.count - 1);
+            if (held_ > kMostHeld) return Verdict::kOverspent;
             take_in(here, chosen, child);
             taken_.push_back(here.labels[chosen]);
             const std::size_t broken = first_nonpositive(child);
@@ -124,11 +131,12 @@ private:
     // L D L' of the block with all pivots positive.
     bool factorises(Level& here) {
         const std::size_t n = here.count;
-        spend(static_cast<double>(n) * n * n / 6.0);
+        if (scratch_.size() < n * n) scratch_.resize(n * n);
         double* const s = scratch_.data();
         for (std::size_t i = 0; i < n; ++i) std::copy(here.row(i), here.row(i) + i + 1, s + i * n);
         for (std::size_t j = 0; j < n; ++j) {
             const double pivot = s[j * n + j];
+            spend(0.5 * (n - j) * (n - j));
             if (!(pivot > 0.0)) return false;
             for (std::size_t b = j + 1; b < n; ++b) products_[b] = s[b * n + j];
             for (std::size_t b = j + 1; b < n; ++b) {
@@ -250,7 +258,6 @@ private:
     void take_in(Level& here, std::size_t chosen, Level& child) {
         const std::size_t n = here.count;
         spend(static_cast<double>(n) * n);
-        child.resize(n - 1);
         const double* column = here.row(chosen);
         const double pivot = column[chosen];
         std::size_t to = 0;
@@ -290,6 +297,7 @@ private:
 
     double most_work_, work_ = 0.0;
     bool overspent_ = false;
+    std::size_t held_ = 0;
     std::int64_t nodes_ = 0;
     std::int64_t* support_;
     std::vector<Level> levels_;

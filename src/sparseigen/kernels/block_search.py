@@ -66,6 +66,8 @@ class _Search:
             return self._look_at_pairs(block, labels)
         while len(block) >= picks:
             if len(block) == picks or len(block) <= NARROW:
+                if self.work + len(block) ** 3 / 6.0 > self.most_work:
+                    return OVERSPENT
                 if self._factorises(block):
                     return PROVEN
                 if len(block) == picks:
@@ -115,9 +117,9 @@ class _Search:
 
     def _factorises(self, block: Numbers) -> bool:
         """L D L' with all pivots positive."""
-        self.work += len(block) ** 3 / 6.0
         rest = block
         while len(rest):
+            self.work += 0.5 * len(rest) ** 2
             if not rest[0, 0] > 0.0:
                 return False
             with np.errstate(all="ignore"):
