@@ -193,7 +193,7 @@ class Request:
             rtol=check_tolerance(rtol, "rtol"),
             atol=check_tolerance(atol, "atol"),
             max_iterations=check_count(max_iterations, "max_iterations"),
-            rng=check_rng(rng),
+            rng=None if rng is None else check_rng(rng),
             progress=Progress(self.problem.size, reported, lambda value: value / self.unit),
             extra=check_method_options(method_options, self.spec.parameters, method),
         )
