@@ -17,25 +17,29 @@ constexpr double kFloor = 1e-7;                      // smallest weight, relativ
 constexpr int kRootPasses = 12, kNodePasses = 3;
 constexpr std::size_t kNarrow = 24;  // blocks up to this size are also factorised as a whole
 constexpr std::size_t kWide = 64;    // from this size on rows are summed by the kernel for long ones, on all threads
-constexpr std::size_t kMostHeld = std::size_t{1} << 26;  // entries of all blocks below the root: 512 MiB
 constexpr double kChildWork = 2.0;   // operations per entry of a block for one more variable, at least
 
 // The free variables of a node, and the Schur complement of the matrix at the variables taken in.
 struct Level {
     std::size_t stride = 0, count = 0;
+    double* entries = nullptr;
     std::vector<double> block, weights;
     std::vector<std::int64_t> labels;
+
+    // Entries that the block of so many variables needs beyond those it has.
+    std::size_t missing(std::size_t size) const { return size * size > block.size() ? size * size - block.size() : 0; }
 
     // Room for so many variables; returns how many entries were added to the block.
     std::size_t grow(std::size_t size) {
         const std::size_t before = block.size();
         stride = count = size;
         if (before < size * size) block.resize(size * size);
+        entries = block.data();
         if (weights.size() < size) weights.resize(size);
         if (labels.size() < size) labels.resize(size);
         return block.size() - before;
     }
-    double* row(std::size_t i) { return block.data() + i * stride; }
+    double* row(std::size_t i) { return entries + i * stride; }
 
     // The last variable takes the place of variable i.
     void remove(std::size_t i) {
@@ -51,14 +55,15 @@ struct Level {
 
 class BlockSearch {
 public:
-    BlockSearch(std::size_t picks, double most_work, std::int64_t* support)
-        : most_work_(most_work), support_(support), levels_(picks + 1) {}
+    BlockSearch(std::size_t picks, double most_work, std::size_t most_held, std::int64_t* support)
+        : most_work_(most_work), most_held_(most_held), support_(support), levels_(picks + 1) {}
 
-    SearchReport run(const double* matrix, std::size_t size, std::size_t picks, const double* weights) {
+    SearchReport run(double* matrix, std::size_t size, std::size_t picks, const double* weights) {
         Level& root = levels_[0];
-        root.grow(size);
-        std::copy(matrix, matrix + size * size, root.block.begin());
-        std::copy(weights, weights + size, root.weights.begin());
+        root.stride = root.count = size;
+        root.entries = matrix;
+        root.weights.assign(weights, weights + size);
+        root.labels.resize(size);
         for (std::size_t i = 0; i < size; ++i) root.labels[i] = static_cast<std::int64_t>(i);
         products_.resize(size);
         places_.resize(size);
@@ -92,8 +97,8 @@ private:
             if (overspent_) return Verdict::kOverspent;
             passes = kNodePasses;
             Level& child = levels_[level + 1];
+            if (held_ + child.missing(here.count - 1) > most_held_) return Verdict::kOverspent;
             held_ += child.grow(here.count - 1);
-            if (held_ > kMostHeld) return Verdict::kOverspent;
             take_in(here, chosen, child);
             taken_.push_back(here.labels[chosen]);
             const std::size_t broken = first_nonpositive(child);
@@ -153,7 +158,7 @@ private:
         const std::size_t n = here.count, used = picks - 1;
         spend(4.0 * n * n);
         if (n >= kWide) {
-            node_row_sums(here.block.data(), here.stride, places_.data(), n, 0, picks, here.weights.data(),
+            node_row_sums(here.entries, here.stride, places_.data(), n, 0, picks, here.weights.data(),
                           sums_.data(), least_.data());
             return;
         }
@@ -296,8 +301,8 @@ private:
     }
 
     double most_work_, work_ = 0.0;
+    std::size_t most_held_, held_ = 0;
     bool overspent_ = false;
-    std::size_t held_ = 0;
     std::int64_t nodes_ = 0;
     std::int64_t* support_;
     std::vector<Level> levels_;
@@ -309,9 +314,9 @@ private:
 
 }  // namespace
 
-SearchReport search_blocks(const double* matrix, std::size_t size, std::size_t picks, double most_work,
-                           const double* weights, std::int64_t* support) {
-    return BlockSearch(picks, most_work, support).run(matrix, size, picks, weights);
+SearchReport search_blocks(double* matrix, std::size_t size, std::size_t picks, double most_work,
+                           std::size_t most_held, const double* weights, std::int64_t* support) {
+    return BlockSearch(picks, most_work, most_held, support).run(matrix, size, picks, weights);
 }
 
 }  // namespace sparseigen

@@ -31,7 +31,7 @@ from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, achieved_value, gamma
 from sparseigen.certificates.scaled_rows import starting_weights
-from sparseigen.kernels.block_search import FOUND, PROVEN
+from sparseigen.kernels.block_search import FOUND, MOST_HELD, PROVEN
 from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators.contract import Indices, SparseVector
 
@@ -49,7 +49,12 @@ def small_bound(problem: BoundProblem) -> float:
 
 
 def search_small(
-    problem: BoundProblem, most_work: float, *, members: Indices | None = None, gap: float = 0.0
+    problem: BoundProblem,
+    most_work: float,
+    *,
+    members: Indices | None = None,
+    gap: float = 0.0,
+    most_held: int = MOST_HELD,
 ) -> tuple[float, SparseVector | None]:
     """A bracket closed by a search over supports, or infinity after about ``most_work`` elementary operations.
 
@@ -64,6 +69,8 @@ def search_small(
     gap : float
         How far above the answer the bound may lie, relative to it: a wider one takes less work. It is at least a tenth
         of the problem's ``target_gap``.
+    most_held : int
+        Entries of blocks that may be held beside the matrix and a copy of it.
 
     Returns
     -------
@@ -98,7 +105,7 @@ def search_small(
         rounding = 8.0 * gamma(len(matrix) + 2) * len(matrix) * (2.0 + abs(lower) + 2.0 * margin)
         threshold = lower + 2.0 * margin + max(max(STEP * problem.target_gap, gap) * max(abs(lower), ZERO), rounding)
         shifted, defect = _shift(matrix, diagonal, threshold)
-        report = kernels.search_blocks(shifted, problem.cardinality, most_work, weights)
+        report = kernels.search_blocks(shifted, problem.cardinality, most_work, weights, most_held=most_held)
         if report.verdict == PROVEN:
             return threshold + defect + margin + 4.0 * UNIT * (abs(threshold) + defect + margin), better
         if report.verdict != FOUND:

@@ -64,7 +64,13 @@ def symmetric_steps(
     /,
 ) -> int: ...
 def search_blocks(
-    matrix: NDArray[Any], picks: int, most_work: float, weights: NDArray[Any], support: NDArray[Any], /
+    matrix: NDArray[Any],
+    picks: int,
+    most_work: float,
+    most_held: int,
+    weights: NDArray[Any],
+    support: NDArray[Any],
+    /,
 ) -> tuple[int, int, float]: ...
 def top_row_sums(
     block: NDArray[Any],

@@ -20,6 +20,8 @@ Indices = NDArray[np.int64]
 PROVEN, FOUND, OVERSPENT = 0, 1, 2
 UNIT, TINY, FLOOR = 2.0**-53, 1e-280, 1e-7
 ROOT_PASSES, NODE_PASSES, NARROW = 12, 3, 24
+MOST_HELD = 1 << 23
+"""Entries of the blocks of all nodes on the way down: 64 MiB."""
 CHILD_WORK = 2.0
 """Operations per entry of a block for one more variable, at least."""
 
@@ -36,12 +38,16 @@ class BlockReport(NamedTuple):
     """Elementary operations."""
 
 
-def search_blocks(matrix: Numbers, picks: int, most_work: float, weights: Numbers) -> BlockReport:
+def search_blocks(
+    matrix: Numbers, picks: int, most_work: float, weights: Numbers, *, most_held: int = MOST_HELD
+) -> BlockReport:
     """Whether all principal blocks of ``picks`` variables are positive semidefinite, up to rounding.
 
-    ``weights`` start the row bounds. How much rounding can hide: `certificates.small_proof`.
+    ``weights`` start the row bounds. The search ends after about ``most_work`` operations, or where blocks of more than
+    ``most_held`` entries in all would have to be held. The matrix may be overwritten. How much rounding can hide:
+    `certificates.small_proof`.
     """
-    search = _Search(most_work)
+    search = _Search(most_work, most_held)
     broken = np.flatnonzero(~(matrix.diagonal() > 0.0))
     if broken.size:
         search.report(np.arange(len(matrix)), weights, int(broken[0]), picks)
@@ -52,7 +58,8 @@ def search_blocks(matrix: Numbers, picks: int, most_work: float, weights: Number
 
 
 class _Search:
-    def __init__(self, most_work: float) -> None:
+    def __init__(self, most_work: float, most_held: int) -> None:
+        self.room = most_held
         self.most_work, self.work, self.nodes, self.overspent = most_work, 0.0, 0, False
         self.taken: list[int] = []
         self.support: list[int] = []
@@ -89,6 +96,9 @@ class _Search:
 
     def _take_in(self, block: Numbers, weights: Numbers, labels: Indices, chosen: int, picks: int) -> int:
         """The supports with one more variable, by the Schur complement at it."""
+        held = (len(block) - 1) ** 2
+        if held > self.room:
+            return OVERSPENT
         rest = np.arange(len(block)) != chosen
         column = block[rest, chosen]
         self.work += len(block) ** 2
@@ -100,7 +110,9 @@ class _Search:
         if broken.size:
             self.report(labels[rest], weights[rest], int(broken[0]), picks - 1)
             return FOUND
+        self.room -= held
         verdict = self.descend(complement, weights[rest], labels[rest], picks - 1, NODE_PASSES)
+        self.room += held
         self.taken.pop()
         return verdict
 

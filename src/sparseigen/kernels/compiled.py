@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
-from sparseigen.kernels.block_search import BlockReport
+from sparseigen.kernels.block_search import MOST_HELD, BlockReport
 from sparseigen.kernels.numpy_reference import Indices, Numbers, Positions, Shadow, Steps, Vector, check_thread_count
 
 NAME = "compiled"
@@ -200,8 +200,14 @@ def node_row_sums(
     return sums, least
 
 
-def search_blocks(matrix: Numbers, picks: int, most_work: float, weights: Numbers) -> BlockReport:
-    """Whether all principal blocks of ``picks`` variables are positive semidefinite, up to rounding."""
+def search_blocks(
+    matrix: Numbers, picks: int, most_work: float, weights: Numbers, *, most_held: int = MOST_HELD
+) -> BlockReport:
+    """Whether all principal blocks of ``picks`` variables are positive semidefinite, up to rounding.
+
+    The matrix is overwritten.
+    """
     support = np.zeros(picks, dtype=np.int64)
-    verdict, nodes, work = _compiled.search_blocks(matrix, picks, most_work, np.ascontiguousarray(weights), support)
+    found = _compiled.search_blocks(matrix, picks, most_work, most_held, np.ascontiguousarray(weights), support)
+    verdict, nodes, work = found
     return BlockReport(verdict, np.sort(support), nodes, work)

@@ -62,6 +62,8 @@ PRESOLVE_PASSES = 4
 GROWTH, SHARE_OF_TIME = 3.0, 0.75
 """Each search over blocks has this many times the work of the one before, and takes this share of the time left at
 most; what remains is for the tree of nodes, which narrows the bracket step by step."""
+MOST_HELD = 1 << 26
+"""Entries of blocks that a search over blocks may hold: 512 MiB."""
 OPERATIONS_PER_SECOND = 4.0e8
 """What the search over blocks does on one core: divides time, and never decides what is true."""
 
@@ -178,7 +180,7 @@ def _search_blocks(
                 return False
             still_open = (problem.best - problem.achieved) / max(abs(problem.achieved), ZERO)
             gap = float(np.sqrt(min(still_open, 1.0) * problem.target_gap)) if half_way else 0.0
-            upper, better = search_small(problem, work, members=alive, gap=gap)
+            upper, better = search_small(problem, work, members=alive, gap=gap, most_held=MOST_HELD)
             if better is not None:
                 bracket.vector = problem.vector = better
                 problem.achieved = problem.scale_value(achieved_value(bracket.operator, better))

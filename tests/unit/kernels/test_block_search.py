@@ -12,7 +12,11 @@ from sparseigen.kernels import block_search
 from sparseigen.kernels.block_search import FOUND, OVERSPENT, PROVEN, search_blocks
 from tests.brute_force import small_matrix
 
-SEARCHES = {"numpy": search_blocks, "active": kernels.search_blocks}
+SEARCHES = {
+    "numpy": search_blocks,
+    "active": lambda matrix, *rest, **options: kernels.search_blocks(matrix.copy(), *rest, **options),
+}
+"""The compiled one overwrites its matrix."""
 
 
 def smallest_eigenvalue(matrix, picks):
@@ -49,7 +53,7 @@ def test_the_twins_go_the_same_way(rng):
     for size, picks in ((12, 5), (30, 4), (40, 6)):
         matrix = np.cov(rng.standard_normal((2 * size, size)), rowvar=False)
         shifted = 2.5 * np.eye(size) - matrix
-        ours = kernels.search_blocks(shifted, picks, 1e9, np.ones(size))
+        ours = kernels.search_blocks(shifted.copy(), picks, 1e9, np.ones(size))
         twin = search_blocks(shifted, picks, 1e9, np.ones(size))
         assert (ours.verdict, ours.nodes) == (twin.verdict, twin.nodes)
         assert ours.work == pytest.approx(twin.work, rel=1e-9)
@@ -66,3 +70,11 @@ def test_weights_that_say_nothing_are_forgotten(name):
     assert found.verdict == FOUND
     assert {0, 1} <= set(found.support.tolist())
     assert (block_search._improve(np.ones(3), np.zeros(3)) == 1.0).all()
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_ends_where_too_much_would_be_held(name, rng):
+    matrix = small_matrix(rng, 12, "gram")
+    shifted = matrix + (1e-9 - smallest_eigenvalue(matrix, 5)) * np.eye(12)
+    assert SEARCHES[name](shifted, 5, 1e9, np.ones(12), most_held=120).verdict == OVERSPENT
+    assert SEARCHES[name](shifted, 5, 1e9, np.ones(12), most_held=11**2 + 10**2 + 9**2).verdict == PROVEN
