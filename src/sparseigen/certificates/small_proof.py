@@ -36,16 +36,19 @@ from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators.contract import Indices, SparseVector
 
 SMALL_WORK, WORK_PER_ENTRY = 2.0e6, 40.0
-"""Operations of a proof within a default certificate: some milliseconds, as much as the solve itself takes, and on
-larger matrices about as much as ten passes of the scaled rows."""
-
+"""Operations of a proof within a default certificate: some milliseconds, and ten passes of the scaled rows, which is
+what it takes to see whether a search is worth its while."""
+GENEROSITY, QUARTER_SECOND = 5.0, 1.0e8
+"""How many times more a matrix gets for each entry as long as that takes no longer than about this: the duals that
+follow cost p times an entry."""
 STEP = 0.1
 """How far above the answer the threshold lies, as a share of the gap that counts as closed."""
 
 
 def small_bound(problem: BoundProblem) -> float:
     """The threshold just above the answer found, where a short search proves that no support reaches more."""
-    return search_small(problem, SMALL_WORK + WORK_PER_ENTRY * problem.size**2)[0]
+    seen = WORK_PER_ENTRY * problem.size**2
+    return search_small(problem, SMALL_WORK + max(seen, min(GENEROSITY * seen, QUARTER_SECOND)))[0]
 
 
 def search_small(
