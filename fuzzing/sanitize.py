@@ -24,7 +24,7 @@ COMPILER = os.environ.get("CXX", "g++")
 TESTS = ("tests/unit/kernels", "tests/unit/io/test_graph_files.py",
          "tests/unit/operators/test_screening.py", "tests/unit/certificates/test_scaled_rows.py",
          "tests/unit/checks/test_sparse.py", "tests/property/test_graph_properties.py")  # fmt: skip
-THREADED = ("dense", "sparse", "selection", "screening", "bounds", "graph_order", "graph_search")
+THREADED = ("dense", "sparse", "selection", "screening", "bounds", "symmetric", "graph_order", "graph_search")
 FLAGS = {
     "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"],
     "thread": ["-fsanitize=thread"],

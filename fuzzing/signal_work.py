@@ -86,6 +86,16 @@ def row_bounds() -> Work:
     return lambda: kernels.top_row_sums(block, own, weights, 1000)
 
 
+def symmetric_survey() -> Work:
+    matrix = _zeros(30_000, 30_000)
+    return lambda: kernels.survey_symmetric(matrix)
+
+
+def block_search() -> Work:
+    matrix = np.cov(np.random.default_rng(0).standard_normal((200, 100)), rowvar=False)
+    return lambda: kernels.search_blocks(2.6 * np.eye(100) - matrix, 20, 1e12, np.ones(100))
+
+
 def _arcs() -> Any:
     """About five million arcs between two hundred thousand vertices, some of them in a dense core."""
     rng = np.random.default_rng(0)
@@ -232,6 +242,8 @@ KERNELS: dict[str, Callable[[], Work]] = {
     "screening codes": screening_codes,
     "screening step": screening_step,
     "row bounds": row_bounds,
+    "survey of a matrix": symmetric_survey,
+    "search over blocks": block_search,
     "graph peeling": peeling,
     "fair loads": fair_loads,
     "greedy growth": greedy_growth,

@@ -26,3 +26,11 @@ def real_data() -> Path:
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20110601)
+
+
+@pytest.fixture
+def bounds_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certificates and exact method without the search over blocks, which leaves nothing to do for what comes after."""
+    for name in ("SMALL_WORK", "WORK_PER_ENTRY"):
+        monkeypatch.setattr(f"sparseigen.certificates.small_proof.{name}", 0.0)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.SHARE_OF_TIME", 0.0)

@@ -13,6 +13,7 @@
 #include "kernels.hpp"
 #include "no_interpreter.hpp"
 #include "screening.hpp"
+#include "symmetric.hpp"
 #include "thread_pool.hpp"
 
 using namespace sparseigen;
@@ -121,6 +122,9 @@ Bytes bounded(const Inputs& in) {
                   least.data());
     add(bytes, sums);
     add(bytes, least);
+    constexpr std::size_t kSide = kRows < kWidth ? kRows : kWidth;
+    const Survey survey = survey_symmetric(in.matrix.data(), kSide);
+    add(bytes, std::vector<double>{survey.largest, survey.asymmetry});
     return bytes;
 }
 

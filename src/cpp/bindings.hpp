@@ -18,6 +18,8 @@ template <class T>
 using Output = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Table = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // written to
 
 // An array argument that must have its type exactly: converted copies of an output would be written in vain.
 inline auto as_is() { return nb::arg().noconvert(); }

@@ -107,6 +107,7 @@ NB_MODULE(_compiled, m) {
         return stream_sum(values.data(), values.shape(0));
     });
     bind_bounds(m);
+    bind_symmetric(m);
     bind_graph(m);
     m.def("thread_count", &thread_count);
     m.def("set_thread_count", &set_thread_count);

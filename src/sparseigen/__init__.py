@@ -97,7 +97,8 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"sparseigen.{name}")
     if name in _SUBPACKAGES:
-        return getattr(import_module(f"sparseigen.{_SUBPACKAGES[name]}"), name)
+        value = globals()[name] = getattr(import_module(f"sparseigen.{_SUBPACKAGES[name]}"), name)
+        return value
     if name == "__version__":
         return import_module("sparseigen.config").find_version("sparseigen")
     message = f"module 'sparseigen' has no attribute {name!r}"

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import platform
 import sys
-from importlib import metadata
 from types import ModuleType
 from typing import TextIO
 
 import numpy as np
-import scipy
 
 from sparseigen import kernels
 from sparseigen.errors import MissingDependencyError
@@ -60,12 +57,14 @@ def is_installed(package: str) -> bool:
 
 def config() -> dict[str, str]:
     """The facts behind `show_config`, by name."""
+    import platform
+
     facts = {
         "sparseigen": find_version("sparseigen"),
         "python": platform.python_version(),
         "platform": platform.platform(),
         "numpy": np.__version__,
-        "scipy": scipy.__version__,
+        "scipy": find_version("scipy"),
         "kernels": kernels.active.NAME,
         "threads": str(kernels.thread_count()),
     }
@@ -90,6 +89,8 @@ def show_config(file: TextIO | None = None) -> None:
 
 def find_version(package: str) -> str:
     """The installed version of a package."""
+    from importlib import metadata  # a third of the time of a first answer, and only asked for here
+
     try:
         return metadata.version("scikit-learn" if package == "sklearn" else package)
     except metadata.PackageNotFoundError:

@@ -18,6 +18,7 @@ from sparseigen.certificates.penalised_dual import closed_form_bound, converged_
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.scaled_rows import row_bound, scaled_row_bound, trace_bound
+from sparseigen.certificates.small_proof import small_bound
 from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.certificates.split_rows import converged_split_row_bound, split_row_bound
 from sparseigen.certificates.splitting import splitting_bound
@@ -45,6 +46,7 @@ UPPER_BOUNDS: dict[str, BoundSpec] = {
     "closed-form dual": BoundSpec(closed_form_bound, (QUICK, "default", "tight"), elsewhere=True),
     "scaled rows": BoundSpec(scaled_row_bound, (QUICK, "default", "tight")),
     "trace": BoundSpec(trace_bound, (QUICK, *EFFORTS)),
+    "block search": BoundSpec(small_bound, ("default", "tight")),
     "reduced": BoundSpec(reduced_bound, ("tight",)),
     "penalised dual": BoundSpec(penalised_bound, ("default",)),
     "converged penalised dual": BoundSpec(converged_penalised_bound, ("tight",)),

@@ -164,6 +164,16 @@ class BoundProblem:
         for members, rows in self._form_blocks(operator, wanted):
             yield members, np.ascontiguousarray(rows * scale)
 
+    def block(self, members: Indices) -> Numbers:
+        """The scaled matrix at some variables."""
+        if self.dense is not None:
+            return np.ascontiguousarray(self.dense[np.ix_(members, members)])
+        check_room(16 * len(members) ** 2, f"a search over {len(members)} variables", "use sparse_eigenvector instead")
+        formed = np.empty((len(members), len(members)))
+        for part, rows in self.blocks(members):
+            formed[np.searchsorted(members, part)] = rows[:, members]
+        return formed
+
     def _form_blocks(self, operator: Operator, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
         chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
         step = self.operator.costs.columns_at_once(BLOCK_ENTRIES)

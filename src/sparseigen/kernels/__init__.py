@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         power_step,
         row_dots,
         running_bounds,
+        search_blocks,
         set_thread_count,
         shadow_bounds,
         shadow_codes,
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
         sparse_row_dots,
         sparse_transpose,
         stream_sum,
+        survey_symmetric,
+        symmetric_step,
+        symmetric_steps,
         thread_count,
     )
 else:
@@ -78,7 +82,11 @@ else:
     bounded_step = active.bounded_step
     fused_step = active.fused_step
     running_bounds = active.running_bounds
+    search_blocks = active.search_blocks
     stream_sum = active.stream_sum
+    survey_symmetric = active.survey_symmetric
+    symmetric_step = active.symmetric_step
+    symmetric_steps = active.symmetric_steps
     thread_count = active.thread_count
     set_thread_count = active.set_thread_count
 
@@ -94,6 +102,7 @@ __all__ = [
     "power_step",
     "row_dots",
     "running_bounds",
+    "search_blocks",
     "set_thread_count",
     "shadow_bounds",
     "shadow_codes",
@@ -101,6 +110,9 @@ __all__ = [
     "sparse_row_dots",
     "sparse_transpose",
     "stream_sum",
+    "survey_symmetric",
+    "symmetric_step",
+    "symmetric_steps",
     "thread_count",
 ]
 

@@ -43,6 +43,35 @@ def sparse_transpose(
 ) -> None: ...
 def largest_magnitudes(values: NDArray[Any], nonnegative: bool, out: NDArray[Any], /) -> None: ...
 def stream_sum(values: NDArray[Any], /) -> float: ...
+def survey_symmetric(matrix: NDArray[Any], /) -> tuple[float, float, bool]: ...
+def symmetric_step(
+    matrix: NDArray[Any],
+    support: NDArray[Any],
+    weights: NDArray[Any],
+    nonnegative: bool,
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    /,
+) -> float: ...
+def symmetric_steps(
+    matrix: NDArray[Any],
+    nonnegative: bool,
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    lengths: NDArray[Any],
+    forms: NDArray[Any],
+    repeated: NDArray[Any],
+    /,
+) -> int: ...
+def search_blocks(
+    matrix: NDArray[Any],
+    picks: int,
+    most_work: float,
+    most_held: int,
+    weights: NDArray[Any],
+    support: NDArray[Any],
+    /,
+) -> tuple[int, int, float]: ...
 def top_row_sums(
     block: NDArray[Any],
     variables: NDArray[Any],

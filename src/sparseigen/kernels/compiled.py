@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
-from sparseigen.kernels.numpy_reference import Indices, Numbers, Positions, Shadow, Vector, check_thread_count
+from sparseigen.kernels.block_search import MOST_HELD, BlockReport
+from sparseigen.kernels.numpy_reference import Indices, Numbers, Positions, Shadow, Steps, Vector, check_thread_count
 
 NAME = "compiled"
 
@@ -36,6 +37,31 @@ def power_step(
     weights = _as(weights, matrix.dtype)
     _compiled.power_step(matrix, support, weights, float(divisor), nonnegative, scores, indices, values)
     return scores, indices, values
+
+
+def survey_symmetric(matrix: NDArray[Any]) -> tuple[float, float, bool]:
+    """max |A_ij|, max |A_ij - A_ji| and whether all entries are finite, in one read of a square matrix."""
+    return _compiled.survey_symmetric(matrix)
+
+
+def symmetric_step(
+    matrix: NDArray[Any], support: Indices, weights: Numbers, count: int, *, nonnegative: bool = False
+) -> tuple[Indices, Numbers, float]:
+    """The ``count`` largest entries of A x for the sparse vector x, and x'Ax."""
+    indices, values = np.empty(count, dtype=np.int64), np.empty(count)
+    form = _compiled.symmetric_step(matrix, support, np.ascontiguousarray(weights), nonnegative, indices, values)
+    return indices, values, form
+
+
+def symmetric_steps(
+    matrix: NDArray[Any], indices: Indices, values: Numbers, most: int, *, nonnegative: bool = False
+) -> Steps:
+    """Up to ``most`` steps of Algorithm 1 from a truncated product."""
+    table, entries = np.empty((most + 1, len(indices)), dtype=np.int64), np.empty((most + 1, len(indices)))
+    table[0], entries[0] = indices, values
+    lengths, forms, repeated = np.empty(most), np.empty(most), np.empty(most, dtype=bool)
+    made = _compiled.symmetric_steps(matrix, nonnegative, table, entries, lengths, forms, repeated)
+    return table[: made + 1], entries[: made + 1], lengths[:made], forms[:made], repeated[:made]
 
 
 def sparse_combine_rows(
@@ -172,3 +198,16 @@ def node_row_sums(
     sums, least = np.empty(len(members)), np.empty(len(members))
     _compiled.node_row_sums(matrix, members, n_inside, picks, weights, sums, least)
     return sums, least
+
+
+def search_blocks(
+    matrix: Numbers, picks: int, most_work: float, weights: Numbers, *, most_held: int = MOST_HELD
+) -> BlockReport:
+    """Whether all principal blocks of ``picks`` variables are positive semidefinite, up to rounding.
+
+    The matrix is overwritten.
+    """
+    support = np.zeros(picks, dtype=np.int64)
+    found = _compiled.search_blocks(matrix, picks, most_work, most_held, np.ascontiguousarray(weights), support)
+    verdict, nodes, work = found
+    return BlockReport(verdict, np.sort(support), nodes, work)

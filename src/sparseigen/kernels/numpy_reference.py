@@ -7,18 +7,27 @@ correlation of every variable with a score vector is `row_dots`.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.errors import OptionError
+from sparseigen.kernels.block_search import search_blocks as search_blocks
+from sparseigen.kernels.eigen import inner_product, length
 
 Vector = NDArray[Any]
 Indices = NDArray[np.int64]
+Positions = NDArray[np.int64]
+Numbers = NDArray[np.float64]
 Shadow = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
+Steps = tuple[Indices, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]
+
 NAME = "numpy"
+SURVEYED = 1 << 22
+"""Entries of a matrix that are looked at in one piece: no temporary of the matrix's own size."""
 MOST_THREADS = 2**31 - 1
 """What a caller may ask for; the compiled kernels use 256 at most."""
 
@@ -47,6 +56,61 @@ def power_step(
     product = row_dots(matrix, scores / matrix.dtype.type(divisor))
     kept = largest_magnitudes(product, count, nonnegative=nonnegative)
     return scores, kept, product[kept]
+
+
+def survey_symmetric(matrix: NDArray[Any]) -> tuple[float, float, bool]:
+    """max |A_ij|, max |A_ij - A_ji| and whether all entries are finite; the first two say nothing when they are not."""
+    largest, asymmetry, step = 0.0, 0.0, max(1, SURVEYED // max(1, len(matrix)))
+    for begin in range(0, len(matrix), step):
+        rows, mirrored = matrix[begin : begin + step], matrix[:, begin : begin + step].T
+        with np.errstate(all="ignore"):
+            largest = max(largest, float(rows.max()), -float(rows.min()))
+            if not math.isfinite(largest) or not np.isfinite(rows).all():
+                return np.inf, np.inf, False
+            if not np.array_equal(rows, mirrored):  # the usual case, at a fifth of the cost of the differences
+                asymmetry = max(asymmetry, float(np.abs(rows - mirrored).max()))
+    return largest, asymmetry, True
+
+
+def symmetric_step(
+    matrix: NDArray[Any], support: Indices, weights: Numbers, count: int, *, nonnegative: bool = False
+) -> tuple[Indices, Numbers, float]:
+    """The ``count`` largest entries of A x for the sparse vector x, and x'Ax.
+
+    Ties are broken by lowest index. With ``nonnegative`` only positive entries are kept.
+    """
+    product = combine_rows(matrix, support, weights.astype(matrix.dtype, copy=False))
+    kept = largest_magnitudes(product, count, nonnegative=nonnegative)
+    values = product[kept].astype(np.float64)
+    form = inner_product(weights, product[support].astype(np.float64))
+    return kept, np.maximum(values, 0.0) if nonnegative else values, form
+
+
+def symmetric_steps(
+    matrix: NDArray[Any], indices: Indices, values: Numbers, most: int, *, nonnegative: bool = False
+) -> Steps:
+    """Up to ``most`` steps of Algorithm 1 from a truncated product, fewer where a product vanishes.
+
+    Five arrays. Row s - 1 of the first two holds iterate s (indices and weights), the last row the truncated product of
+    the last one. Then, per step, the length of the product that the iterate was made of, its x'Ax, and whether its own
+    truncated product has the same support.
+    """
+    table, entries = [indices], [values]
+    lengths: list[float] = []
+    forms: list[float] = []
+    for _ in range(most):
+        size = length(values)
+        if size == 0.0:
+            break
+        entries[-1] = values / size
+        indices, values, form = symmetric_step(matrix, indices, entries[-1], len(indices), nonnegative=nonnegative)
+        table.append(indices)
+        entries.append(values)
+        lengths.append(size)
+        forms.append(form)
+    supports = np.array(table)
+    repeated = np.asarray((supports[1:] == supports[:-1]).all(axis=1))
+    return supports, np.array(entries), np.array(lengths), np.array(forms), repeated
 
 
 def sparse_combine_rows(
@@ -209,10 +273,6 @@ def check_thread_count(count: Any) -> int:
 
 def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
-
-
-Numbers = NDArray[np.float64]
-Positions = NDArray[np.int64]
 
 
 def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: int) -> tuple[Numbers, Numbers]:

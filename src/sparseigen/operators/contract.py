@@ -78,6 +78,9 @@ LARGEST_MATERIALISED = 4096
 BLOCK_ENTRIES, FORM_ENTRIES = 1 << 20, 1 << 22
 """Entries of A formed at a time for row sums and for quadratic forms."""
 
+DTYPE_NAMES = {np.dtype(np.float64): "float64", np.dtype(np.float32): "float32"}
+"""What ``str`` says, which takes as long as some steps of a small problem."""
+
 
 @dataclass(frozen=True)
 class SparseVector:
@@ -399,7 +402,8 @@ class Operator(ABC):
 
     def describe(self) -> dict[str, Any]:
         """What a result's settings say of the matrix."""
-        return {"operator": type(self).__name__, "size": self.size, "dtype": str(self.dtype)}
+        dtype = DTYPE_NAMES.get(self.dtype) or str(self.dtype)
+        return {"operator": type(self).__name__, "size": self.size, "dtype": dtype}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.size} x {self.size} {self.dtype}>"

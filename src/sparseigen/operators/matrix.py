@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import Indices, Matrix, Operator, PowerStep, SparseVector, Vector
+from sparseigen.operators.iteration import Iteration, Look
 
 Numbers = NDArray[Any]
 
@@ -119,6 +121,10 @@ class ExplicitMatrix(Operator):
 class DenseSymmetric(ExplicitMatrix):
     """A dense symmetric matrix: a product adds up k rows."""
 
+    def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
+        """Steps in one call each, or several short ones at a time."""
+        return SymmetricIteration(self, cardinalities, nonnegative=nonnegative)
+
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """Sum of k rows: the matrix is symmetric, and rows are contiguous."""
         return kernels.combine_rows(self.matrix, indices, weights.astype(self.dtype, copy=False))
@@ -135,6 +141,61 @@ class DenseSymmetric(ExplicitMatrix):
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by one matrix product."""
         return multiply(self.matrix, block.astype(self.dtype, copy=False))
+
+
+SHORT_WORK, MOST_AT_ONCE = 1 << 16, 8
+"""Multiplications of the steps that are made in one call, tens of microseconds, and their number: steps beyond the end
+of a run are made in vain, and one look at a step costs about as much as two thousand multiplications."""
+
+
+class SymmetricIteration(Iteration):
+    """The steps of Algorithm 1 with a dense matrix in memory."""
+
+    def __init__(self, operator: DenseSymmetric, cardinalities: Sequence[int], *, nonnegative: bool) -> None:
+        super().__init__(operator, cardinalities, nonnegative=nonnegative)
+        self.matrix = operator.matrix
+        work = max(1, max(cardinalities, default=1) * operator.size)
+        self.at_once = max(1, min(MOST_AT_ONCE, SHORT_WORK // work))
+        self.on_host = self.at_once == 1  # nobody looks at the iterates of steps that take microseconds
+        self.passed: dict[int, tuple[SparseVector, Indices, NDArray[np.float64]]] = {}
+
+    def step(self, vector: SparseVector, cardinality: int, run: int = 0) -> PowerStep:
+        """Product, value and truncation in one call."""
+        found = kernels.symmetric_step(
+            self.matrix, vector.indices, vector.weights, cardinality, nonnegative=self.nonnegative
+        )
+        return PowerStep(*found)
+
+    def advance(self, runs: Sequence[int], most: int, *, ahead: bool = True) -> Sequence[Iterable[Look]]:
+        """Several steps at a time where they are short."""
+        if self.at_once == 1 or len(runs) > 1:
+            self.passed.clear()
+            return super().advance(runs, most, ahead=ahead)
+        return [self._make_many(run, min(most, self.at_once)) for run in runs]
+
+    def _make_many(self, run: int, most: int) -> list[Look]:
+        vector, following = self.vectors[run], self.following[run]
+        indices, values, lengths, forms, repeated = kernels.symmetric_steps(
+            self.matrix, following.indices, following.values, most, nonnegative=self.nonnegative
+        )
+        self.passed[run] = vector, indices, values
+        made, form = len(forms), following.quadratic_form
+        first = np.array_equal(indices[0], vector.indices)
+        looks = list(zip(forms.tolist(), lengths.tolist(), [first, *repeated.tolist()], strict=False))
+        if made:
+            form = looks[-1][0]
+            self.vectors[run] = SparseVector(indices[made - 1], values[made - 1])
+            self.following[run] = PowerStep(indices[made], values[made], form)
+        if made < most:  # A x = 0: the product leads nowhere else
+            looks.append((form, 0.0, False))
+        return looks
+
+    def iterate(self, run: int, step: int) -> SparseVector:
+        """Any iterate of the last steps."""
+        if run not in self.passed:
+            return self.vectors[run]
+        begun, indices, values = self.passed[run]
+        return begun if step == 0 else SparseVector(indices[step - 1], values[step - 1])
 
 
 class SparseSymmetric(ExplicitMatrix):

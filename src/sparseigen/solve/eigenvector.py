@@ -218,7 +218,7 @@ class Request:
             atol=check_tolerance(atol, "atol"),
             max_iterations=check_count(max_iterations, "max_iterations"),
             effort=check_choice(effort, EFFORTS, "effort"),
-            rng=check_rng(rng),
+            rng=None if rng is None else check_rng(rng),
             progress=Progress(self.problem.size, reported, lambda value: value / self.unit),
             extra=check_method_options(method_options, self.spec.parameters, method),
         )

@@ -18,6 +18,7 @@ from sparseigen.certificates.scaled_rows import (
     row_bound,
     starting_weights,
 )
+from sparseigen.certificates.small_proof import SMALL_WORK, WORK_PER_ENTRY, search_small
 from sparseigen.checks.arguments import check_positive, check_tolerance
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate, StopReason
@@ -58,6 +59,13 @@ def find_survivors(problem: BoundProblem, cutoff: float, passes: int) -> Indices
 
 TIME_LIMIT, GAP = 60.0, 1e-6
 PRESOLVE_PASSES = 4
+GROWTH, SHARE_OF_TIME = 3.0, 0.75
+"""Each search over blocks has this many times the work of the one before, and takes this share of the time left at
+most; what remains is for the tree of nodes, which narrows the bracket step by step."""
+MOST_HELD = 1 << 26
+"""Entries of blocks that a search over blocks may hold: 512 MiB."""
+OPERATIONS_PER_SECOND = 4.0e8
+"""What the search over blocks does on one core: divides time, and never decides what is true."""
 
 
 @dataclass
@@ -143,6 +151,8 @@ def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, dea
     if len(alive) < bracket.cardinality:  # nothing better than the cutoff is left
         bracket.upper, bracket.method = min(bracket.upper, problem.unscale_bound(cutoff)), "presolve"
         return
+    if _search_blocks(bracket, problem, alive, cutoff, options, deadline):
+        return
     search = Search(problem, alive, bracket.vector, gap, options.progress)
     try:
         bracket.finished = search.run(deadline)
@@ -152,6 +162,36 @@ def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, dea
         upper = problem.unscale_bound(search.upper)
         if upper < bracket.upper:
             bracket.upper, bracket.method = upper, "branch and bound"
+
+
+def _search_blocks(
+    bracket: Bracket, problem: BoundProblem, alive: Indices, cutoff: float, options: SolverOptions, deadline: float
+) -> bool:
+    """The search over blocks with more and more work, in most of the time left; whether it closed the bracket.
+
+    Where it does not close, a bound half way there (in the logarithm) may be proven all the same. Supports that hold a
+    variable outside ``alive`` are below the cutoff.
+    """
+    work = SMALL_WORK + WORK_PER_ENTRY * len(alive) ** 2
+    while True:
+        work *= GROWTH
+        for half_way in (False, True):
+            if work > SHARE_OF_TIME * OPERATIONS_PER_SECOND * (deadline - time.perf_counter()):
+                return False
+            still_open = (problem.best - problem.achieved) / max(abs(problem.achieved), ZERO)
+            gap = float(np.sqrt(min(still_open, 1.0) * problem.target_gap)) if half_way else 0.0
+            upper, better = search_small(problem, work, members=alive, gap=gap, most_held=MOST_HELD)
+            if better is not None:
+                bracket.vector = problem.vector = better
+                problem.achieved = problem.scale_value(achieved_value(bracket.operator, better))
+            if max(upper, cutoff) < problem.best:
+                problem.best = max(upper, cutoff)
+                bracket.upper, bracket.method = problem.unscale_bound(problem.best), "block search"
+            lower = float(np.ldexp(problem.achieved, problem.exponent))
+            options.progress.report_bracket(bracket.vector, lower, bracket.upper)
+            if problem.closed:
+                bracket.finished = True
+                return True
 
 
 def _reason(bracket: Bracket, gap: float) -> StopReason:

@@ -101,7 +101,8 @@ class SolverOptions:
     rtol: float = 1e-7
     atol: float = 0.0
     max_iterations: int = 1000
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    rng: np.random.Generator | None = None
+    """None: seed 0, made where it is needed; making a generator takes a good part of the time of a small problem."""
     progress: Progress = field(default_factory=lambda: Progress(0))
     effort: str = "default"
     certify: bool = True

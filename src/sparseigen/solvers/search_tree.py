@@ -18,7 +18,6 @@ from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import ZERO, achieved_value
 from sparseigen.certificates.scaled_rows import weights_from_product
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
-from sparseigen.checks.memory import check_room
 from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators.contract import Indices, SparseVector
 from sparseigen.solvers.interface import Progress
@@ -73,7 +72,7 @@ class Search:
         self, problem: BoundProblem, alive: Indices, incumbent: SparseVector, gap: float, progress: Progress
     ) -> None:
         self.problem, self.alive, self.progress, self.gap = problem, alive, progress, gap
-        matrix = problem.dense if problem.dense is not None else _form_block(problem, alive)
+        matrix = problem.dense if problem.dense is not None else problem.block(alive)
         diagonal = np.ascontiguousarray(problem.diagonal[alive])
         self.tree = Tree(np.ascontiguousarray(matrix), diagonal, problem.cardinality, problem.margin)
         self.incumbent, self.lower = incumbent, problem.achieved
@@ -199,11 +198,3 @@ class Search:
 
     def _unscale(self, value: float) -> float:
         return float(np.ldexp(value, self.problem.exponent))
-
-
-def _form_block(problem: BoundProblem, alive: Indices) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    check_room(16 * len(alive) ** 2, f"a search over {len(alive)} variables", "use sparse_eigenvector instead")
-    block = np.empty((len(alive), len(alive)))
-    for members, rows in problem.blocks(alive):
-        block[np.searchsorted(alive, members)] = rows[:, alive]
-    return block

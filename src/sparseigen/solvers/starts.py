@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.checks.arguments import check_start_vector
+from sparseigen.checks.arguments import check_rng, check_start_vector
 from sparseigen.errors import StartError, ZeroMatrixError
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.solvers.eigenpairs import best_on_support
@@ -116,7 +116,7 @@ def _energies(operator: Operator, pool: Indices, cardinality: int) -> tuple[NDAr
 
 def random(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
     """A Gaussian vector truncated to its k largest entries."""
-    vector = options.rng.standard_normal(operator.size)
+    vector = check_rng(options.rng).standard_normal(operator.size)
     kept = kernels.largest_magnitudes(vector, cardinality)
     values = np.abs(vector[kept]) if options.nonnegative else vector[kept]
     return [("random", SparseVector(kept, values / np.linalg.norm(values)))]

@@ -69,7 +69,7 @@ def test_an_effort_tries_its_own_bounds_and_takes_the_smallest(effort, monkeypat
     def returning(name, value):
         return lambda problem: tried.append(name) or value
 
-    values = {name: 9.0 - place for place, name in enumerate(UPPER_BOUNDS)} | {"trace": 0.75}
+    values = {name: float(len(UPPER_BOUNDS) - place) for place, name in enumerate(UPPER_BOUNDS)} | {"trace": 0.75}
     own = [name for name, spec in UPPER_BOUNDS.items() if effort in spec.efforts]
     table = {name: BoundSpec(returning(name, values[name]), spec.efforts) for name, spec in UPPER_BOUNDS.items()}
     monkeypatch.setattr("sparseigen.certificates.portfolio.UPPER_BOUNDS", table)

@@ -177,3 +177,52 @@ def test_bindings_refuse_what_would_walk_out_of_memory() -> None:
     stream, format_ = np.zeros(4, dtype=np.uint8), np.array([4, 6, 7, 4, -3, 1, 0, 1, 1, 3])
     with pytest.raises(ValueError, match="out of range"):
         compiled.decode_webgraph(stream, 0, format_, 0, 4, np.zeros(5, dtype=np.int64), np.zeros(6, dtype=np.int32))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [1, 7, 32, 33, 64, 100, 700])
+def test_survey_of_a_symmetric_matrix(size: int, dtype: type, rng: np.random.Generator) -> None:
+    square = rng.standard_normal((size, size)).astype(dtype)
+    matrix = square + square.T
+    for _ in range(3):
+        place = tuple(rng.integers(0, size, 2))
+        assert compiled.survey_symmetric(matrix) == numpy_reference.survey_symmetric(matrix)
+        matrix[place] += dtype(0.25)
+        largest, apart, finite = compiled.survey_symmetric(matrix)
+        assert (largest, finite) == (np.abs(matrix).max(), True)
+        assert apart == np.abs(matrix - matrix.T).max()
+        for broken in (np.nan, np.inf, -np.inf):
+            spoilt = matrix.copy()
+            spoilt[place] = broken
+            assert not compiled.survey_symmetric(spoilt)[2]
+            assert not numpy_reference.survey_symmetric(spoilt)[2]
+            spoilt[place[::-1]] = broken  # symmetric all the same
+            assert not compiled.survey_symmetric(spoilt)[2]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_steps_with_a_symmetric_matrix(dtype: type, nonnegative: bool, rng: np.random.Generator) -> None:
+    square = rng.standard_normal((30, 40)).astype(dtype)
+    matrix = (square @ square.T / dtype(40)).astype(dtype)
+    matrix = (matrix + matrix.T) / dtype(2)
+    support, weights = np.array([3, 8, 20], dtype=np.int64), np.array([0.6, 0.0, 0.8])
+    answers = []
+    for module in (compiled, numpy_reference):
+        indices, values, form = module.symmetric_step(matrix, support, weights, 6, nonnegative=nonnegative)
+        answers.append(
+            (indices, values, form, *module.symmetric_steps(matrix, indices, values, 5, nonnegative=nonnegative))
+        )
+    for ours, reference in zip(*answers, strict=True):
+        np.testing.assert_allclose(ours, reference, rtol=1e-12 if dtype == np.float64 else 1e-4, atol=1e-6)
+
+
+def test_steps_end_where_a_product_vanishes() -> None:
+    matrix = np.diag([1.0, 0.0, 0.0])
+    for module in (compiled, numpy_reference):
+        table, entries, lengths, forms, repeated = module.symmetric_steps(
+            matrix, np.array([1, 2], dtype=np.int64), np.ones(2), 4
+        )
+        assert lengths.tolist() == [np.sqrt(2.0)]
+        assert forms.tolist() == [0.0]
+        assert (len(table), len(entries), len(repeated)) == (2, 2, 1)

@@ -31,7 +31,7 @@ def test_looks_are_those_of_the_formula(name, factor):
     x = np.eye(10)[3]
     assert steps.begin([unit(3)]) == pytest.approx([matrix[3, 3]])
     (looks,) = steps.advance([0], 3)
-    for value, length, repeated in looks:
+    for step, (value, length, repeated) in enumerate(looks, start=1):
         product = matrix @ x
         kept = np.sort(np.argsort(-np.abs(product), kind="stable")[:4])
         following = np.zeros(10)
@@ -40,7 +40,7 @@ def test_looks_are_those_of_the_formula(name, factor):
         assert repeated == np.array_equal(kept, np.flatnonzero(x))
         x = following / np.linalg.norm(following)
         assert value == pytest.approx(x @ matrix @ x)
-        np.testing.assert_allclose(steps.iterate(0, 1).spread(10), x, atol=1e-12)
+        np.testing.assert_allclose(steps.iterate(0, step).spread(10), x, atol=1e-12)
         if repeated:
             break
 

@@ -127,7 +127,7 @@ def test_components_of_float32_data_are_confirmed_on_an_operator_of_ones_own(def
             remaining = DEFLATIONS[deflation](remaining, result.vector)
 
 
-def test_verification_searches_where_bounds_do_not_reach(monkeypatch):
+def test_verification_searches_where_bounds_do_not_reach(monkeypatch, bounds_alone):
     """A claim that only the search proves, and one that is false."""
     matrix = np.cov(np.random.default_rng(3).standard_normal((40, 24)), rowvar=False)
     result = se.solve_exact(matrix, 4)

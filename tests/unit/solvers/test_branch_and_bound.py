@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from sparseigen.certificates.problem import BoundProblem
 from sparseigen.errors import OptionError, SolveInterrupted
 from sparseigen.operators.contract import SparseVector
 from sparseigen.solvers.branch_and_bound import find_survivors
+from sparseigen.solvers.truncated_power import solve_truncated_power
 from tests.brute_force import brute_force, small_matrix
 
 
@@ -31,7 +34,7 @@ def test_presolve_from_blocks_keeps_every_better_support(rng, monkeypatch):
     assert set(result.support) <= set(alive.tolist())
 
 
-def test_time_limit_returns_a_valid_bracket(hard):
+def test_time_limit_returns_a_valid_bracket(hard, bounds_alone):
     result = se.solve_exact(hard, 12, time_limit=0.05)
     assert result.stop_reason is se.results.StopReason.TIME_LIMIT
     assert result.certificate.lower_bound <= result.certificate.upper_bound
@@ -39,6 +42,46 @@ def test_time_limit_returns_a_valid_bracket(hard):
     better = se.solve_exact(hard, 12, time_limit=2.0)
     assert better.certificate.upper_bound <= result.certificate.upper_bound
     assert better.settings["nodes"] > result.settings["nodes"]
+
+
+@pytest.mark.parametrize("not_in_memory", [False, True])
+def test_blocks_are_searched_before_the_tree(hard, not_in_memory, monkeypatch):
+    """From a poor answer: the search finds the best one, reports every bracket, and needs no node of the tree."""
+
+    def poor(operator, cardinality, options):
+        outcome = solve_truncated_power(operator, cardinality, options)
+        worst = np.sort(np.argsort(operator.diagonal())[:cardinality]).astype(np.int64)
+        return replace(outcome, vector=SparseVector(worst, np.full(cardinality, cardinality**-0.5)), value=0.0)
+
+    expected = se.solve_exact(hard, 5)
+    assert expected.certificate.optimal
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.solve_truncated_power", poor)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
+    if not_in_memory:
+        monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
+    listener = StopAfter(-1)
+    result = se.solve_exact(hard, 5, on_iteration=listener)
+    assert result.value == pytest.approx(expected.value, rel=1e-12)
+    assert result.certificate.optimal
+    assert (result.certificate.method, result.settings["nodes"]) == ("block search", 0)
+    assert listener.brackets
+
+
+def test_interruption_between_searches_over_blocks(hard):
+    """What has been proven so far is kept."""
+
+    class Stop(StopAfter):
+        def on_bracket(self, nodes, low, high):
+            super().on_bracket(nodes, low, high)
+            raise KeyboardInterrupt
+
+    listener = Stop(-1)
+    with pytest.raises(SolveInterrupted) as stopped:
+        se.solve_exact(hard, 20, on_iteration=listener)
+    (bracket,) = listener.brackets
+    result = stopped.value.result
+    assert result.certificate.upper_bound == pytest.approx(bracket[2])
+    assert result.certificate.lower_bound <= result.value * (1.0 + 1e-12)
 
 
 def test_gap_stops_early(hard):
@@ -63,7 +106,7 @@ class StopAfter:
 
 
 @pytest.mark.parametrize("calls", [1, 40, 200, 400])
-def test_interruption_carries_a_valid_bracket(hard, calls):
+def test_interruption_carries_a_valid_bracket(hard, calls, bounds_alone):
     best = se.sparse_eigenvector(hard, 12, certify=False).value
     with pytest.raises(SolveInterrupted) as stopped:
         se.solve_exact(hard, 12, on_iteration=StopAfter(calls))
@@ -74,13 +117,13 @@ def test_interruption_carries_a_valid_bracket(hard, calls):
     assert np.isfinite(result.certificate.upper_bound)
 
 
-def test_interruption_through_the_table_of_solvers(hard):
+def test_interruption_through_the_table_of_solvers(hard, bounds_alone):
     with pytest.raises(SolveInterrupted) as stopped:
         se.sparse_eigenvector(hard, 12, method="exact", on_iteration=StopAfter(300))
     assert stopped.value.result.certificate.upper_bound > stopped.value.result.value
 
 
-def test_brackets_only_narrow(hard):
+def test_brackets_only_narrow(hard, bounds_alone):
     listener = StopAfter(-1)
     se.solve_exact(hard, 4, gap=0.05, on_iteration=listener)
     lows, highs = np.array([b[1] for b in listener.brackets]), np.array([b[2] for b in listener.brackets])
@@ -148,7 +191,7 @@ def nothing_proven(problem, effort):
     return np.inf, "none"
 
 
-def test_search_after_presolve_from_blocks(rng, not_held, monkeypatch):
+def test_search_after_presolve_from_blocks(rng, not_held, monkeypatch, bounds_alone):
     operator = se.covariance(rng.standard_normal((40, 20)) * np.linspace(3.0, 0.1, 20))
     monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
     best = brute_force(operator.to_dense(), 3)
@@ -195,7 +238,7 @@ def test_presolve_removes_nothing_it_cannot_afford_to_look_at(operator, not_held
     assert find_survivors(problem, cutoff, 4).tolist() == list(range(20))
 
 
-def test_time_is_over_before_the_search(monkeypatch):
+def test_time_is_over_before_the_search(bounds_alone):
     matrix = np.cov(np.random.default_rng(3).standard_normal((40, 60)), rowvar=False)
     result = se.solve_exact(matrix, 6, time_limit=1e-9)
     assert result.stop_reason is se.results.StopReason.TIME_LIMIT

@@ -29,7 +29,7 @@ def test_a_node_without_a_row_above_the_cutoff_branches_on_any_variable():
     assert left.n_inside == 1
 
 
-def test_an_answer_found_late_is_taken(monkeypatch):
+def test_an_answer_found_late_is_taken(monkeypatch, bounds_alone):
     """The heuristic is made to fail: the search finds the optimum by itself, and the bracket is about that answer."""
     from sparseigen.solvers import branch_and_bound as method
 
