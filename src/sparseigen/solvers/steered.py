@@ -19,11 +19,11 @@ import numpy as np
 from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
+from sparseigen.certificates.small_proof import search_small
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate, Stage, StopReason
 from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import EFFORTS, KeepWhenInterrupted, SolverOptions, SolverOutcome
-from sparseigen.solvers.search_tree import Search
 from sparseigen.solvers.starts import STARTS, Start, make_starts
 from sparseigen.solvers.truncated_power import (
     EXPECTED_PRODUCTS,
@@ -34,21 +34,17 @@ from sparseigen.solvers.truncated_power import (
 
 FIRST_START = "max-variance"
 """The start of the plain run: the paper's."""
-BRANCHING = "branch and bound"
+BLOCKS = "block search"
 BOUND_EFFORTS = {"quick": QUICK, "default": "default", "thorough": "tight"}
 """The effort of the bounds that goes with that of a solve."""
 ASCENT_STEPS = 10
 """Steps of the dual ascent, p x r^2 multiplications each, for the decision what comes first."""
 ROW_WORK = {"quick": 0.0, "default": 1.6e10, "thorough": 4.0e11}
 """Multiplications that may be spent on columns of a matrix too large to be held."""
-BRANCH_WORK = {"default": 1.0e8, "thorough": 2.0e10}
-"""Operations that the nodes of branch and bound may cost."""
-LARGEST_BRANCHED = {"default": 2048, "thorough": 4096}
-LARGEST_CHOICE = {"default": 64, "thorough": 512}
-LARGEST_GAP = {"default": 0.05, "thorough": 0.5}
-"""Where it is tried at all: matrices up to this size, up to so many variables of them, and a gap that may close."""
-TINY = 32
-"""Up to this size branch and bound comes before further starts."""
+BLOCK_WORK = {"default": 1.0e8, "thorough": 5.0e9}
+"""Operations of the search over blocks; a million take about 2 ms."""
+TINY = 64
+"""Up to this size the search over blocks comes before further starts."""
 
 
 class StageSpec(NamedTuple):
@@ -234,28 +230,23 @@ def prove_further(steering: Steering) -> None:
     steering.lower(list_bounds(steering.operator, BOUND_EFFORTS[steering.options.effort]))
 
 
-def branch(steering: Steering) -> None:
-    """A short branch and bound from the answer; where it finds a better one, that is the answer."""
+def search_blocks(steering: Steering) -> None:
+    """The exact search over blocks, as far as its work reaches; where it finds a better answer, that is the answer."""
     problem, search = steering.pose(), steering.search
-    everything = np.arange(problem.size, dtype=np.int64)
-    steering.tried[BRANCHING] = search.best.vector
-    tree = Search(problem, everything, search.best.vector, 1e-6, steering.options.progress)
-    try:
-        tree.run(problem.deadline, BRANCH_WORK[steering.options.effort])
-    finally:
-        if tree.incumbent is not search.best.vector:
-            _adopt(steering, tree.incumbent)
-        if tree.upper < problem.best:
-            problem.best, steering.method = tree.upper, BRANCHING
-        steering.settings["nodes"] = tree.nodes
+    steering.tried[BLOCKS] = search.best.vector
+    upper, better = search_small(problem, BLOCK_WORK[steering.options.effort])
+    if better is not None:
+        _adopt(steering, better)
+    if upper < problem.best:
+        problem.best, steering.method = upper, BLOCKS
 
 
 def _adopt(steering: Steering, vector: SparseVector) -> None:
-    """Make a vector that branch and bound found the best run."""
+    """Make a vector that the search over blocks found the best run."""
     search = steering.search
     value = recompute_value(steering.operator, vector)
     history = [*search.best.history, value]
-    run = Run(BRANCHING, vector, value, StopReason.FIXED_POINT, search.best.n_iterations, history)
+    run = Run(BLOCKS, vector, value, StopReason.FIXED_POINT, search.best.n_iterations, history)
     search.runs.insert(0, run)
     steering.pose()
 
@@ -282,33 +273,30 @@ def _has_untried_dual(steering: Steering) -> bool:
     return bool(steering.untried([_name_dual(steering)]))
 
 
-def _can_branch(steering: Steering) -> bool:
-    """Whether the matrix is small enough, the answer may be any vector, and was not searched from already."""
-    size, effort = steering.operator.size, steering.options.effort
-    if steering.options.nonnegative or steering.cardinality >= size or size > LARGEST_BRANCHED[effort]:
+def _can_search_blocks(steering: Steering) -> bool:
+    """Whether the matrix is held, the answer may be any vector, and was not searched from already."""
+    if steering.options.nonnegative or steering.cardinality >= steering.operator.size:
         return False
-    if size > TINY and (steering.gap > LARGEST_GAP[effort] or steering.cardinality > LARGEST_CHOICE[effort]):
-        return False
-    return steering.pose().holds_matrix and bool(steering.untried([BRANCHING]))
+    return steering.pose().holds_matrix and bool(steering.untried([BLOCKS]))
 
 
 def _is_tiny(steering: Steering) -> bool:
-    """Whether branch and bound is likely to cost less than more starts."""
-    return steering.operator.size <= TINY and _can_branch(steering)
+    """Whether the search over blocks is likely to cost less than more starts."""
+    return steering.operator.size <= TINY and _can_search_blocks(steering)
 
 
 BEYOND_QUICK = ("default", "thorough")
 STAGES = (
     StageSpec("plain run", run_plainly, EFFORTS, proves=False),
     StageSpec("bound", prove_quickly, EFFORTS, proves=True),
-    StageSpec(BRANCHING, branch, BEYOND_QUICK, proves=True, fits=_is_tiny),
+    StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_is_tiny),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, True, partial(_ascent_is_cheaper_than, _count_starts)),
     StageSpec("more starts", run_more_starts, BEYOND_QUICK, proves=False),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, True, partial(_ascent_is_cheaper_than, _count_swaps)),
     StageSpec("swaps", exchange, BEYOND_QUICK, proves=False),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
     StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True),
-    StageSpec(BRANCHING, branch, BEYOND_QUICK, proves=True, fits=_can_branch),
+    StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_can_search_blocks),
 )
 """In the order in which they are tried; each only while the bracket is open."""
 
