@@ -79,6 +79,15 @@ class DenseData(Operator):
         scores /= self.dtype.type(self.divisor)
         return kernels.row_dots(self.variables, scores)
 
+    def apply_many(self, vectors: Sequence[SparseVector]) -> Matrix:
+        """Scores of each support, then one matrix product for all."""
+        scores = np.stack([kernels.combine_rows(self.variables, x.indices, x.weights.astype(self.dtype)) for x in vectors])
+        scores /= self.dtype.type(self.divisor)
+        products = np.empty((len(vectors), self.size), dtype=self.dtype)
+        for part in cut_parts(self.size, float(scores.size)):
+            np.matmul(scores, self.variables[part].T, out=products[:, part])
+        return products
+
     def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
         """Steps that remember what screening needs."""
         return DataIteration(self, cardinalities, nonnegative=nonnegative)
@@ -119,7 +128,8 @@ class DenseData(Operator):
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns]; principal ones are accumulated in float64."""
         if columns is not None:
-            return super().submatrix(rows, columns)
+            chosen = self.variables[columns].astype(np.float64, copy=False) / self.divisor
+            return multiply(self.variables[rows].astype(np.float64, copy=False), chosen.T)
         whole = len(rows) == self.size and bool((np.diff(rows) == 1).all())
         product = gram(self.variables if whole else self.variables[rows])
         product /= self.divisor

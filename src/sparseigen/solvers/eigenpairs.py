@@ -145,14 +145,20 @@ def best_on_support(
     indices = start.indices
     if len(indices) > LARGEST_DENSE_PROBLEM:
         return _lanczos_on_support(operator, start, nonnegative)
-    matrix = operator.submatrix(indices)
-    if len(indices) > LARGEST_DIRECT and not nonnegative:
+    return best_of_block(operator.submatrix(indices), start, nonnegative=nonnegative)
+
+
+def best_of_block(
+    matrix: NDArray[np.float64], start: SparseVector, *, nonnegative: bool = False
+) -> tuple[SparseVector, float]:
+    """The same where A on the support is at hand."""
+    if len(matrix) > LARGEST_DIRECT and not nonnegative:
         weights, value = warm_eigenpair(matrix, start.weights)
-        return SparseVector(indices, weights), value
+        return SparseVector(start.indices, weights), value
     weights, value = leading_eigenpair(matrix)
     if nonnegative:
         weights, value = _nonnegative(matrix, weights, start.weights)
-    return SparseVector(indices, weights), value
+    return SparseVector(start.indices, weights), value
 
 
 def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bool) -> tuple[SparseVector, float]:

@@ -18,6 +18,7 @@ from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.operators.iteration import Iteration, Look
 from sparseigen.results import StopReason
 from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, lower_end
+from sparseigen.solvers.exchanging import climb
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 from sparseigen.solvers.starts import Start, make_starts
 from sparseigen.solvers.swapping import swap
@@ -28,7 +29,11 @@ POLISHES = (None, "solve", "swap")
 
 SMALLEST_SHIFT = 1e-12
 """Relative to the entries, where the products show A indefinite."""
-POLISHED_RUNS = 3
+CLIMBING_RUNS, POLISHED_RUNS = 8, 2
+"""Runs that go on by exchanges of several variables, and the best of these that end in single swaps."""
+CLIMBED = (8, 64)
+"""Supports that a climb tries at most: of each run, and of those that go on."""
+SWAPS_BETWEEN_CLIMBS = 3
 SWAP_ROUNDS = (3, 20, 200)
 """Swaps per polished run: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
 CHEAP_SWAPS = 2.0e9
@@ -37,7 +42,7 @@ SWAP_WORK = 60.0
 """Swapping may cost about as much as this many plain runs, all polished runs together."""
 ROUGH_RTOL = 1e-3
 """Steps in less than the data's precision end when no objective moves by more than this share."""
-EXPECTED_PRODUCTS = {"auto": 600, "columns": 400}
+EXPECTED_PRODUCTS = {"auto": 60, "columns": 400}
 """Products per start, for the decision whether forming the Gram matrix pays; others: 30."""
 
 
@@ -95,11 +100,15 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
         settings |= {"starts_tried": [label for label, _ in starts], "start_used": runs[0].label}
     best = runs[0]
     if options.polish == "swap":
+        climbed = operator.run_together(
+            [partial(_climb, operator, run, options, CLIMBED[0]) for run in runs[:CLIMBING_RUNS]]
+        )
+        climbed = sorted(climbed, key=lambda item: -item[0].value)
         rounds = _swap_rounds(operator, cardinality, runs[0])
         polished = operator.run_together(
             [
-                partial(_polish, operator, moving, cardinality, run, options, shift, rounds)
-                for run in runs[:POLISHED_RUNS]
+                partial(_polish, operator, run, options, rounds, moves)
+                for run, moves in climbed[:POLISHED_RUNS]
             ]
         )
         best, swaps, limited = max(polished, key=lambda item: item[0].value)
@@ -261,26 +270,36 @@ def settle(
     return replace(run, vector=vector, value=value, stop_reason=reason, n_iterations=iterations, history=history)
 
 
-def _polish(
-    operator: Operator, moving: Operator, cardinality: int, run: Run, options: SolverOptions, shift: float, rounds: int
-) -> tuple[Run, int, bool]:
-    """Alternate swaps and power steps until neither raises the value, or the rounds are used up."""
-    total, limited = 0, False
+def _climb(operator: Operator, run: Run, options: SolverOptions, rounds: int) -> tuple[Run, int]:
+    """Exchange several variables at a time while the value rises; how often it did."""
+    report = climb(
+        operator, run.vector, run.value, rounds=rounds, progress=options.progress, nonnegative=options.nonnegative
+    )
+    history = [*run.history, *report.history]
+    climbed = replace(run, vector=report.vector, value=report.value, history=history, stop_reason=StopReason.FIXED_POINT)
+    return climbed, len(report.history)
+
+
+def _polish(operator: Operator, run: Run, options: SolverOptions, rounds: int, moves: int) -> tuple[Run, int, bool]:
+    """Alternate longer moves and swaps until neither raises the value, or the rounds are used up."""
+    run, further = _climb(operator, run, options, CLIMBED[1])
+    moves, total, limited = moves + further, 0, False
     while total < rounds:
         report = swap(
             operator,
             run.vector,
             run.value,
-            max_swaps=rounds - total,
+            max_swaps=min(rounds - total, SWAPS_BETWEEN_CLIMBS),
             progress=options.progress,
             nonnegative=options.nonnegative,
         )
-        total, limited = total + report.swaps, limited or report.limited
+        total, limited = total + report.swaps, report.limited
         if report.swaps == 0:
             break
         swapped = replace(run, vector=report.vector, value=report.value, history=[*run.history, report.value])
-        run = settle(moving, cardinality, swapped, options, shift=shift)
-    return run, total, limited
+        run, further = _climb(operator, swapped, options, CLIMBED[1])
+        moves += further
+    return run, total + moves, limited
 
 
 def _solve_precisely(operator: Operator, run: Run, options: SolverOptions) -> Run:

@@ -1,0 +1,221 @@
+"""Exchange several variables at a time: what moves a search on where power steps stand still.
+
+A power step compares |A x| inside and outside the support, and inside a variable's own variance counts in its favour:
+on data without much structure nearly every support is a fixed point. Without it the comparison is fair. Let x be the
+leading eigenvector on the support S, lambda its value, and b_i = (A x)_i - A_ii x_i what variable i has in common
+with the others of S. To the second order S gains b_j^2 / (lambda - A_jj) when j enters, and loses
+b_i^2 / (lambda - A_ii) when i leaves. So the t weakest variables inside are exchanged for the t strongest outside, as
+long as each pair promises a gain; where the value falls, half as many, down to one.
+
+One product with the data serves all t. `race` does this for many starts at once, with approximate eigenvectors, and
+keeps the best; `climb` does it for one vector, with exact ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector
+from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, best_of_block
+from sparseigen.solvers.interface import Progress
+
+Start = tuple[str, SparseVector]
+
+SMALLEST_MARGIN = 0.05
+"""lambda - A_jj counts as this share of lambda at least: the expansion is none where a variable alone reaches lambda."""
+LEAPS = ((4, 4), (4, 16))
+"""Stages of a race: steps, and the share of the runs, one in so many, that goes on after them."""
+
+
+@dataclass(frozen=True)
+class ClimbReport:
+    """Where a climb ended, the values on its way, and whether its rounds were used up."""
+
+    vector: SparseVector
+    value: float
+    history: list[float]
+    limited: bool
+
+
+class Proposal(NamedTuple):
+    """A vector on a changed support; which places of the old support its new variables take."""
+
+    vector: SparseVector
+    leaving: Indices
+    entering: Indices
+
+
+def measure_strengths(
+    diagonal: NDArray[np.float64], vector: SparseVector, value: float, product: Vector, *, nonnegative: bool = False
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """For every variable what it brings to the value or takes with it, to the second order; and b / (lambda - A_jj)."""
+    shared = np.array(product, dtype=np.float64)
+    shared[vector.indices] -= diagonal[vector.indices] * vector.weights
+    if nonnegative:
+        np.maximum(shared, 0.0, out=shared)
+    margins = value - diagonal
+    np.maximum(margins, SMALLEST_MARGIN * abs(value) + np.finfo(np.float64).tiny, out=margins)
+    weights = np.divide(shared, margins, out=margins)
+    shared *= weights
+    return shared, weights
+
+
+def propose(
+    diagonal: NDArray[np.float64],
+    vector: SparseVector,
+    value: float,
+    product: Vector,
+    most: int,
+    *,
+    nonnegative: bool = False,
+) -> Proposal:
+    """The weakest variables of the support exchanged for stronger ones, at most so many.
+
+    The weights are those of a power step; a variable that enters gets what the eigenvector of the new support has
+    there to the first order.
+    """
+    inside, count = vector.indices, min(most, len(vector.indices), len(diagonal) - len(vector.indices))
+    weights = np.array(product[inside], dtype=np.float64)
+    leaving = entering = inside[:0]
+    if count > 0:
+        strengths, entered = measure_strengths(diagonal, vector, value, product, nonnegative=nonnegative)
+        held = strengths[inside]
+        leaving = held.argsort(kind="stable")[:count]
+        strengths[inside] = 0.0
+        entering = kernels.largest_magnitudes(strengths, count)
+        offered = strengths[entering]
+        strongest = (-offered).argsort(kind="stable")
+        better = int(np.count_nonzero(offered[strongest] > held[leaving]))  # a prefix: one list falls, one rises
+        leaving, entering = leaving[:better], entering[strongest[:better]]
+        weights[leaving] = value * entered[entering]
+    if nonnegative:
+        np.maximum(weights, 0.0, out=weights)
+    length = kernels.length(weights)
+    if not 0.0 < length < np.inf:
+        return Proposal(vector, inside[:0], inside[:0])
+    weights /= length
+    if not len(leaving):
+        return Proposal(SparseVector(inside, weights), leaving, entering)
+    indices = inside.copy()
+    indices[leaving] = entering
+    order = indices.argsort()
+    return Proposal(SparseVector(indices[order], weights[order]), leaving, entering)
+
+
+class _Block:
+    """A on the support of a climb; a proposal needs only the rows of the variables that enter."""
+
+    def __init__(self, operator: Operator, vector: SparseVector) -> None:
+        self.operator = operator
+        self.matrix = operator.submatrix(vector.indices)
+
+    def try_out(self, proposal: Proposal, *, nonnegative: bool) -> tuple[SparseVector, float, NDArray[np.float64]]:
+        """The best vector on the proposed support, its value, and A there."""
+        indices, operator = proposal.vector.indices, self.operator
+        if 2 * len(proposal.entering) > len(indices):
+            matrix = operator.submatrix(indices)
+        else:
+            places = np.searchsorted(indices, proposal.entering)
+            stay = np.delete(np.arange(len(indices)), proposal.leaving)
+            kept = np.delete(np.arange(len(indices)), places)
+            matrix = np.empty((len(indices), len(indices)))
+            matrix[np.ix_(kept, kept)] = self.matrix[np.ix_(stay, stay)]
+            rows = operator.submatrix(indices, proposal.entering)
+            matrix[:, places], matrix[places] = rows, rows.T
+            matrix[places, places] = operator.diagonal()[proposal.entering]
+        found, value = best_of_block(matrix, proposal.vector, nonnegative=nonnegative)
+        return found, value, matrix
+
+
+def climb(
+    operator: Operator,
+    vector: SparseVector,
+    value: float,
+    *,
+    rounds: int,
+    progress: Progress,
+    nonnegative: bool = False,
+) -> ClimbReport:
+    """Exchange while the exact value on the support rises, at most so many supports tried."""
+    diagonal, most = operator.diagonal(), len(vector.indices)
+    history: list[float] = []
+    if len(vector.indices) > LARGEST_DENSE_PROBLEM:
+        return ClimbReport(vector, value, history, limited=True)
+    product, block = operator.apply_support(vector.indices, vector.weights), None
+    for _ in range(rounds):
+        proposal = propose(diagonal, vector, value, product, most, nonnegative=nonnegative)
+        exchanged = len(proposal.entering)
+        if exchanged == 0:
+            return ClimbReport(vector, value, history, limited=False)
+        block = _Block(operator, vector) if block is None else block
+        found, reached, matrix = block.try_out(proposal, nonnegative=nonnegative)
+        if reached > value + 1e-12 * abs(value):
+            vector, value, most = found, reached, 2 * exchanged
+            block.matrix = matrix
+            history.append(value)
+            product = operator.apply_support(vector.indices, vector.weights)
+            progress.report(vector, value)
+        else:
+            most = exchanged // 2
+    return ClimbReport(vector, value, history, limited=True)
+
+
+class _Lane:
+    """One start of a race: its best vector so far, with the product that leads on from there."""
+
+    def __init__(self, label: str, vector: SparseVector) -> None:
+        self.label, self.trial = label, vector
+        self.vector, self.value, self.most = vector, -np.inf, len(vector.indices)
+        self.product: Vector = np.empty(0)
+        self.exchanged = 0
+
+    def look(self, product: Vector) -> None:
+        """Take the trial where it is better; else go back and exchange fewer."""
+        vector = self.trial
+        value = kernels.inner_product(vector.weights, product[vector.indices].astype(np.float64))
+        if value > self.value:
+            self.vector, self.value, self.product = vector, value, product
+            self.most = max(1, 2 * self.exchanged) if self.exchanged else max(1, self.most)
+        else:
+            self.most = self.exchanged // 2
+
+    def step(self, diagonal: NDArray[np.float64], *, nonnegative: bool) -> None:
+        """The next trial; with nothing to exchange, a power step on the same support."""
+        found = propose(diagonal, self.vector, self.value, self.product, self.most, nonnegative=nonnegative)
+        self.trial, self.exchanged = found.vector, len(found.entering)
+
+
+def race(
+    operator: Operator, starts: Sequence[Start], kept: int, *, nonnegative: bool = False
+) -> list[Start]:
+    """The best of many starts after a few steps that they make together, best first and of distinct supports."""
+    diagonal = operator.diagonal()
+    lanes = [_Lane(label, vector) for label, vector in starts]
+    _look(operator, lanes)
+    for steps, share in LEAPS:
+        for _ in range(steps):
+            for lane in lanes:
+                lane.step(diagonal, nonnegative=nonnegative)
+            _look(operator, lanes)
+        lanes = _best(lanes, max(kept, len(starts) // share))
+    return [(lane.label, lane.vector) for lane in lanes[:kept]]
+
+
+def _look(operator: Operator, lanes: Sequence[_Lane]) -> None:
+    products = operator.apply_many([lane.trial for lane in lanes])
+    for lane, product in zip(lanes, products, strict=True):
+        lane.look(product)
+
+
+def _best(lanes: Sequence[_Lane], count: int) -> list[_Lane]:
+    """The lanes of largest value, one for each support."""
+    distinct: dict[bytes, _Lane] = {}
+    for lane in sorted(lanes, key=lambda lane: -lane.value):
+        distinct.setdefault(lane.vector.indices.tobytes(), lane)
+    return list(distinct.values())[:count]
