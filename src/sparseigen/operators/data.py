@@ -128,6 +128,8 @@ class DenseData(Operator):
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns]; principal ones are accumulated in float64."""
         if columns is not None:
+            if 2 * len(rows) > self.size:
+                return super().submatrix(rows, columns)
             chosen = self.variables[columns].astype(np.float64, copy=False) / self.divisor
             return multiply(self.variables[rows].astype(np.float64, copy=False), chosen.T)
         whole = len(rows) == self.size and bool((np.diff(rows) == 1).all())

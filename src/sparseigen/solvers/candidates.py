@@ -11,7 +11,9 @@ correlation is. What a scan costs does not grow with p once not all columns are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,10 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.operators.contract import Indices, Operator
 
-SKETCH = 32
-"""Columns of R."""
+SKETCH, WIDEST_SKETCH = 32, 128
+"""Columns of R at least, and at most."""
+SCAN_WORK = 1 << 29
+"""Multiplications of a scan: as many columns of R as they allow, or all samples where those are no more."""
 SCANNED_ENTRIES = 1 << 24
 """Entries of A that a scan looks at, in some columns or all."""
 FEWEST_SCANNED = 256
@@ -37,63 +41,68 @@ Energies = NDArray[np.float32]
 Rows = Callable[[Indices], NDArray[np.float32]]
 
 
-def strongest_columns(operator: Operator, cardinality: int, count: int) -> Indices:
-    """About the ``count`` columns of largest top-k energy, some of them chosen without regard to the diagonal.
+def find_candidates(operator: Operator, cardinality: int, count: int) -> tuple[Indices, NDArray[np.float64]]:
+    """About the ``count`` columns of largest top-k energy, and a few directions of large variance as columns.
 
-    On noise the diagonal hides what the columns share.
+    Some of the columns are chosen without regard to the diagonal: on noise it hides what the columns share.
     """
-    if operator.size <= count:
-        return np.arange(operator.size, dtype=np.int64)
-    pool, rows = _plan_scan(operator)
+    size, costs = operator.size, operator.costs
+    most = min(size, max(FEWEST_SCANNED, SCANNED_ENTRIES // size))
+    width = max(SKETCH, SCAN_WORK // (size * most))
+    if costs.step(1) <= SKETCH * size or operator.positive_semidefinite is not True:
+        if costs.step(1) > SKETCH * size:
+            most = min(most, FEWEST_SCANNED)
+        directions = _iterate_block(operator)
+        rows: Rows = partial(_fetch, operator)
+    else:
+        factor = _find_factor(operator, width)
+        _, vectors = np.linalg.eigh(factor.T @ factor)
+        directions = np.asarray(factor @ vectors[:, : -DIRECTIONS - 1 : -1], dtype=np.float64)
+        rows = partial(_multiply_rows, factor)
+    if size <= count:
+        return np.arange(size, dtype=np.int64), directions
+    pool = _choose_pool(operator, np.abs(directions).max(axis=1, initial=0.0), most)
     energies, without_diagonal = _scan(operator, pool, rows, cardinality)
     by_energy = np.argsort(-energies, kind="stable")[: count - count // 4]
     by_rest = np.argsort(-without_diagonal, kind="stable")[: count // 4]
-    return pool[list(dict.fromkeys([*by_energy.tolist(), *by_rest.tolist()]))]
+    return pool[list(dict.fromkeys([*by_energy.tolist(), *by_rest.tolist()]))], directions
 
 
-def leading_directions(operator: Operator) -> NDArray[np.float64]:
-    """A few directions of large variance, one per column, from a few products with a block."""
+def _iterate_block(operator: Operator) -> NDArray[np.float64]:
+    """Leading directions from a few products with a narrow block."""
     block = np.random.default_rng(0).standard_normal((operator.size, min(DIRECTIONS, operator.size)))
     block *= np.sqrt(np.abs(operator.diagonal()))[:, None]
     for _ in range(ROUNDS):
-        block = np.asarray(operator.block_apply(np.linalg.qr(block)[0]), dtype=np.float64)
-    values, vectors = np.linalg.eigh(block.T @ block)
+        block = np.asarray(operator.block_apply(np.linalg.qr(block)[0].astype(operator.dtype)), dtype=np.float64)
+    _, vectors = np.linalg.eigh(block.T @ block)
     directions: NDArray[np.float64] = block @ vectors[:, ::-1]
-    return directions[:, values[::-1] > 0.0]
+    return directions
 
 
-def _plan_scan(operator: Operator) -> tuple[Indices, Rows]:
-    """The columns to look at, and how their entries are had."""
-    size, costs = operator.size, operator.costs
-    most = max(FEWEST_SCANNED, SCANNED_ENTRIES // size)
-    sketched = costs.step(1) > SKETCH * size and operator.positive_semidefinite is True
-    if sketched:
-        factor, weights = _sketch(operator)
-        return _choose_pool(operator, weights, most), lambda part: factor[part] @ factor.T
-
-    def fetch(part: Indices) -> NDArray[np.float32]:
-        with np.errstate(over="ignore"):
-            return np.ascontiguousarray(operator.columns(part).T, dtype=np.float32)
-
-    if costs.step(1) > SKETCH * size:
-        most = FEWEST_SCANNED
-    if size <= most:
-        return np.arange(size, dtype=np.int64), fetch
-    return _choose_pool(operator, np.abs(leading_directions(operator)).max(axis=1, initial=0.0), most), fetch
+def _multiply_rows(factor: NDArray[np.float32], part: Indices) -> NDArray[np.float32]:
+    entries: NDArray[np.float32] = factor[part] @ factor.T
+    return entries
 
 
-def _sketch(operator: Operator) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-    """Rows whose inner products are nearly the entries of A, and each variable's weight in the leading directions."""
-    size, diagonal = operator.size, operator.diagonal()
-    block = np.random.default_rng(0).standard_normal((size, min(SKETCH, size)))
-    image = np.asarray(operator.block_apply(block.astype(operator.dtype)), dtype=np.float64)
+def _fetch(operator: Operator, part: Indices) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(operator.columns(part).T, dtype=np.float32)
+
+
+def _find_factor(operator: Operator, width: int) -> NDArray[np.float32]:
+    """Rows whose inner products are nearly the entries of A, in units of its largest variance."""
+    size, unit = operator.size, operator.magnitude
+    if 0 < operator.factor_rank <= width:
+        return np.asarray(operator.factor_rows(slice(None)) / math.sqrt(unit), dtype=np.float32)
+    block = np.random.default_rng(0).standard_normal((size, min(width, WIDEST_SKETCH, size)))
+    image = np.asarray(operator.block_apply(block.astype(operator.dtype)), dtype=np.float64) / unit
     values, vectors = np.linalg.eigh(block.T @ image)
     values = np.maximum(values, 1e-12 * max(float(values[-1]), np.finfo(np.float64).tiny))
     factor = image @ (vectors / np.sqrt(values))
     lengths = np.sqrt(np.einsum("ij,ij->i", factor, factor))
-    scale = np.sqrt(np.maximum(diagonal, 0.0) / operator.magnitude)  # entries of size one: float32 is enough
-    factor *= np.divide(scale, lengths, out=np.zeros(size), where=lengths > 0.0)[:, None]
-    return factor.astype(np.float32), lengths
+    deviations = np.sqrt(np.maximum(operator.diagonal(), 0.0) / unit)
+    factor *= np.divide(deviations, lengths, out=np.zeros(size), where=lengths > 0.0)[:, None]
+    return factor.astype(np.float32)
 
 
 def _choose_pool(operator: Operator, weights: NDArray[np.float64], most: int) -> Indices:
@@ -107,7 +116,7 @@ def _choose_pool(operator: Operator, weights: NDArray[np.float64], most: int) ->
 
 
 def _scan(operator: Operator, pool: Indices, rows: Rows, cardinality: int) -> tuple[Energies, Energies]:
-    """Sums of what the squares of each column exceed the threshold by, with the diagonal entry and without."""
+    """Sums of the squares of each column, no less than the threshold each, with the diagonal entry and without."""
     size, count = operator.size, min(cardinality, operator.size)
     sample = rows(pool[np.unique(np.linspace(0, len(pool) - 1, SAMPLED).astype(np.int64))])
     squares = np.partition(np.abs(sample), size - count, axis=1)[:, size - count] ** 2
@@ -116,11 +125,10 @@ def _scan(operator: Operator, pool: Indices, rows: Rows, cardinality: int) -> tu
     for part in _cut(len(pool), max(1, BLOCK // size)):
         block = rows(pool[part])
         block *= block
-        block -= threshold
-        np.maximum(block, 0.0, out=block)
+        np.maximum(block, threshold, out=block)
         energies[part] = block.sum(axis=1)
         own[part] = block[np.arange(len(block)), pool[part]]
-    return energies, energies - own
+    return energies, energies - own  # both with as many thresholds too much in every column
 
 
 def _cut(count: int, step: int) -> Iterator[slice]:

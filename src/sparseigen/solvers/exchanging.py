@@ -29,7 +29,7 @@ Start = tuple[str, SparseVector]
 
 SMALLEST_MARGIN = 0.05
 """lambda - A_jj counts as this share of lambda at least: the expansion is none where a variable alone reaches lambda."""
-LEAPS = ((4, 4), (4, 16))
+LEAPS = ((3, 4), (4, 16))
 """Stages of a race: steps, and the share of the runs, one in so many, that goes on after them."""
 
 
@@ -166,56 +166,99 @@ def climb(
     return ClimbReport(vector, value, history, limited=True)
 
 
-class _Lane:
-    """One start of a race: its best vector so far, with the product that leads on from there."""
+class _Lanes:
+    """The runs of a race side by side, one row for each: the best vector so far and the product that leads on."""
 
-    def __init__(self, label: str, vector: SparseVector) -> None:
-        self.label, self.trial = label, vector
-        self.vector, self.value, self.most = vector, -np.inf, len(vector.indices)
-        self.product: Vector = np.empty(0)
-        self.exchanged = 0
+    def __init__(self, vectors: Sequence[SparseVector], diagonal: NDArray[np.float64], *, nonnegative: bool) -> None:
+        self.diagonal, self.nonnegative = diagonal, nonnegative
+        self.indices = self.trial_indices = np.stack([vector.indices for vector in vectors])
+        self.weights = self.trial_weights = np.stack([vector.weights for vector in vectors])
+        self.values = np.full(len(vectors), -np.inf)
+        self.most = np.full(len(vectors), self.indices.shape[1])
+        self.exchanged = np.zeros(len(vectors), dtype=np.int64)
+        self.rows = np.arange(len(vectors))[:, None]
 
-    def look(self, product: Vector) -> None:
-        """Take the trial where it is better; else go back and exchange fewer."""
-        vector = self.trial
-        value = kernels.inner_product(vector.weights, product[vector.indices].astype(np.float64))
-        if value > self.value:
-            self.vector, self.value, self.product = vector, value, product
-            self.most = max(1, 2 * self.exchanged) if self.exchanged else max(1, self.most)
+    def look(self, operator: Operator) -> None:
+        """Take the trials that are better; the others go back and exchange fewer."""
+        trials = zip(self.trial_indices, self.trial_weights, strict=True)
+        products = operator.apply_many([SparseVector(*trial) for trial in trials])
+        values = (products[self.rows, self.trial_indices] * self.trial_weights).sum(axis=1, dtype=np.float64)
+        better = values > self.values
+        if better.all():
+            self.indices, self.weights, self.products = self.trial_indices, self.trial_weights, products
         else:
-            self.most = self.exchanged // 2
+            self.products[better] = products[better]
+            self.indices = np.where(better[:, None], self.trial_indices, self.indices)
+            self.weights = np.where(better[:, None], self.trial_weights, self.weights)
+        self.values = np.where(better, values, self.values)
+        more = np.where(self.exchanged > 0, 2 * self.exchanged, np.maximum(self.most, 1))
+        self.most = np.where(better, more, self.exchanged // 2)
 
-    def step(self, diagonal: NDArray[np.float64], *, nonnegative: bool) -> None:
-        """The next trial; with nothing to exchange, a power step on the same support."""
-        found = propose(diagonal, self.vector, self.value, self.product, self.most, nonnegative=nonnegative)
-        self.trial, self.exchanged = found.vector, len(found.entering)
+    def step(self) -> None:
+        """The next trials, as `propose` makes them."""
+        inside, rows, diagonal = self.indices, self.rows, self.diagonal
+        count = min(inside.shape[1], len(diagonal) - inside.shape[1])
+        weights = self.products[rows, inside].astype(np.float64)
+        shared = np.array(self.products, dtype=np.float64)
+        shared[rows, inside] -= diagonal[inside] * self.weights
+        if self.nonnegative:
+            np.maximum(shared, 0.0, out=shared)
+        least = SMALLEST_MARGIN * np.abs(self.values) + np.finfo(np.float64).tiny
+        margins = np.subtract(self.values[:, None], diagonal)
+        np.maximum(margins, least[:, None], out=margins)
+        entered = np.divide(shared, margins, out=margins)
+        shared *= entered
+        held = shared[rows, inside]
+        shared[rows, inside] = 0.0
+        leaving = held.argsort(axis=1, kind="stable")[:, :count]
+        entering = np.stack([kernels.largest_magnitudes(row, count) for row in shared])
+        offered = shared[rows, entering]
+        order = (-offered).argsort(axis=1, kind="stable")
+        entering, offered = entering[rows, order], offered[rows, order]
+        better = (offered > held[rows, leaving]) & (np.arange(count) < self.most[:, None])
+        self.exchanged = better.sum(axis=1)
+        indices = inside.copy()
+        indices[rows, leaving] = np.where(better, entering, inside[rows, leaving])
+        weights[rows, leaving] = np.where(
+            better, self.values[:, None] * entered[rows, entering], weights[rows, leaving]
+        )
+        if self.nonnegative:
+            np.maximum(weights, 0.0, out=weights)
+        lengths = np.sqrt((weights * weights).sum(axis=1, keepdims=True))
+        usable = (lengths > 0.0) & (lengths < np.inf)
+        indices = np.where(usable, indices, inside)
+        weights = np.where(usable, weights / np.where(usable, lengths, 1.0), self.weights)
+        order = indices.argsort(axis=1)
+        self.trial_indices, self.trial_weights = indices[rows, order], weights[rows, order]
+
+    def choose_best(self, count: int) -> list[int]:
+        """The rows of largest value, one for each support."""
+        distinct: dict[bytes, int] = {}
+        for row in np.argsort(-self.values, kind="stable").tolist():
+            distinct.setdefault(self.indices[row].tobytes(), row)
+        return list(distinct.values())[:count]
+
+    def keep(self, chosen: list[int]) -> None:
+        """Go on with these rows alone."""
+        for name in ("indices", "weights", "values", "most", "exchanged", "products"):
+            setattr(self, name, getattr(self, name)[chosen])
+        self.rows = np.arange(len(chosen))[:, None]
 
 
-def race(
-    operator: Operator, starts: Sequence[Start], kept: int, *, nonnegative: bool = False
-) -> list[Start]:
-    """The best of many starts after a few steps that they make together, best first and of distinct supports."""
-    diagonal = operator.diagonal()
-    lanes = [_Lane(label, vector) for label, vector in starts]
-    _look(operator, lanes)
+def race(operator: Operator, starts: Sequence[Start], kept: int, *, nonnegative: bool = False) -> list[Start]:
+    """The best of many starts after a few steps that they make together, best first and of distinct supports.
+
+    All starts have the same number of variables.
+    """
+    labels = [label for label, _ in starts]
+    lanes = _Lanes([vector for _, vector in starts], operator.diagonal(), nonnegative=nonnegative)
+    lanes.look(operator)
     for steps, share in LEAPS:
         for _ in range(steps):
-            for lane in lanes:
-                lane.step(diagonal, nonnegative=nonnegative)
-            _look(operator, lanes)
-        lanes = _best(lanes, max(kept, len(starts) // share))
-    return [(lane.label, lane.vector) for lane in lanes[:kept]]
-
-
-def _look(operator: Operator, lanes: Sequence[_Lane]) -> None:
-    products = operator.apply_many([lane.trial for lane in lanes])
-    for lane, product in zip(lanes, products, strict=True):
-        lane.look(product)
-
-
-def _best(lanes: Sequence[_Lane], count: int) -> list[_Lane]:
-    """The lanes of largest value, one for each support."""
-    distinct: dict[bytes, _Lane] = {}
-    for lane in sorted(lanes, key=lambda lane: -lane.value):
-        distinct.setdefault(lane.vector.indices.tobytes(), lane)
-    return list(distinct.values())[:count]
+            lanes.step()
+            lanes.look(operator)
+        chosen = lanes.choose_best(max(kept, len(starts) // share))
+        lanes.keep(chosen)
+        labels = [labels[row] for row in chosen]
+    vectors = [SparseVector(*row) for row in zip(lanes.indices, lanes.weights, strict=True)]
+    return list(zip(labels, vectors, strict=True))[:kept]

@@ -16,7 +16,7 @@ from sparseigen import kernels
 from sparseigen.checks.arguments import check_start_vector
 from sparseigen.errors import StartError, ZeroMatrixError
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector, Vector
-from sparseigen.solvers.candidates import leading_directions, strongest_columns
+from sparseigen.solvers.candidates import find_candidates
 from sparseigen.solvers.eigenpairs import best_on_support
 from sparseigen.solvers.exchanging import race
 from sparseigen.solvers.greedy import eliminate
@@ -26,7 +26,7 @@ Start = tuple[str, SparseVector]
 
 COLUMN_STARTS = 10
 """Columns of largest top-k energy that `columns` starts from."""
-RACERS, FEWEST_RACERS = 48, 16
+RACERS, FEWEST_RACERS = 96, 16
 """Starts of a race: as many as one matrix product serves at little more than the cost of a few; fewer in passes."""
 RACE_ENTRIES = 1 << 22
 """Numbers that the products of a race may hold together."""
@@ -138,12 +138,14 @@ def racers(operator: Operator, cardinality: int, options: SolverOptions) -> list
     together = min(RACERS, max(FEWEST_RACERS, RACE_ENTRIES // operator.size))
     if operator.costs.columns_per_pass is not None:
         together = FEWEST_RACERS
-    chosen = strongest_columns(operator, cardinality, together)
-    vectors = [*operator.columns(chosen).T, *leading_directions(operator).T]
+    chosen, directions = find_candidates(operator, cardinality, together)
+    vectors = [*operator.columns(chosen).T, *directions.T]
     labels = [*(f"column {j}" for j in chosen.tolist()), *(f"direction {j}" for j in range(len(vectors)))]
     starts = [_truncate(label, vector, cardinality, options) for label, vector in zip(labels, vectors, strict=False)]
     begun = [start for start in starts if start is not None]
-    return race(operator, begun, RACE_WINNERS, nonnegative=options.nonnegative) if begun else []
+    if not begun:
+        return []
+    return race(operator, begun, RACE_WINNERS, nonnegative=options.nonnegative)
 
 
 def _truncate(label: str, vector: Vector, cardinality: int, options: SolverOptions) -> Start | None:

@@ -30,6 +30,7 @@ LARGEST_CARDINALITY = 1024
 """Above this the k x k decompositions cost more than they bring; the limit is said in the settings."""
 WORK_LIMIT = 2.0e7
 """Operations one round may spend on outside variables; the most promising ones are tried when all are too many."""
+FEWEST_TRIED = 64
 CANDIDATES_SOLVED = {64: 8, LARGEST_CARDINALITY: 2}
 """Pairs whose k x k problem is solved exactly each round, up to each cardinality: large problems cost more each."""
 
@@ -52,41 +53,53 @@ def swap(
     max_swaps: int,
     progress: Progress,
     nonnegative: bool = False,
+    thorough: bool = True,
 ) -> SwapReport:
-    """Swap until no single exchange raises the value (or a limit is reached)."""
+    """Swap until no single exchange raises the value (or a limit is reached).
+
+    Promising variables are tried first; unless ``thorough``, no others.
+    """
     size, cardinality = operator.size, len(vector.indices)
     if cardinality == size:
         return SwapReport(vector, value, 0, limited=False)
     if cardinality > LARGEST_CARDINALITY:
         return SwapReport(vector, value, 0, limited=True)
-    for done in range(max_swaps):
-        outside, border, cut = _outside(operator, vector, value, nonnegative)
+    done, promising = 0, True
+    while done < max_swaps:
+        outside, border, limited = _outside(operator, vector, value, nonnegative, promising)
         found = _best_swap(operator, vector, value, outside, border, nonnegative)
-        if found is None:
-            return SwapReport(vector, value, done, cut)
-        vector, value = found
-        progress.report(vector, value)
-    return SwapReport(vector, value, max_swaps, limited=True)
+        if found is not None:
+            vector, value = found
+            done += 1
+            progress.report(vector, value)
+        elif limited and promising and thorough:
+            promising = False
+        else:
+            return SwapReport(vector, value, done, limited)
+    return SwapReport(vector, value, done, limited=True)
 
 
 def _outside(
-    operator: Operator, vector: SparseVector, value: float, nonnegative: bool
+    operator: Operator, vector: SparseVector, value: float, nonnegative: bool, promising: bool
 ) -> tuple[Indices, Columns, bool]:
-    """The variables to try, with A between them and the support: all outside, or the strongest when those are many."""
-    cardinality = len(vector.indices)
-    affordable = max(64, int(WORK_LIMIT / max(cardinality, 32) ** 2 / 4))
-    limited = operator.size - cardinality > affordable
-    if limited:
-        product = operator.apply_support(vector.indices, vector.weights)
-        strengths, _ = measure_strengths(operator.diagonal(), vector, value, product, nonnegative=nonnegative)
-        strengths[vector.indices] = 0.0
-        outside = kernels.largest_magnitudes(strengths, affordable)
-        outside = outside[strengths[outside] > 0.0]
-    else:
+    """The variables to try, with A between them and the support, and whether there are more.
+
+    All outside; the strongest of them where only what is promising is asked for, or where all are too many.
+    """
+    inside = vector.indices
+    most = max(FEWEST_TRIED, 4 * len(inside) if promising else int(WORK_LIMIT / max(len(inside), 32) ** 2 / 4))
+    limited = operator.size - len(inside) > most
+    if not limited:
         mask = np.ones(operator.size, dtype=bool)
-        mask[vector.indices] = False
+        mask[inside] = False
         outside = np.flatnonzero(mask)
-    rows = np.asarray(operator.submatrix(outside, vector.indices), dtype=np.float64)
+    else:
+        product = operator.apply_support(inside, vector.weights)
+        strengths, _ = measure_strengths(operator.diagonal(), vector, value, product, nonnegative=nonnegative)
+        strengths[inside] = 0.0
+        outside = kernels.largest_magnitudes(strengths, most)
+        outside = outside[strengths[outside] > 0.0]
+    rows = np.asarray(operator.submatrix(outside, inside), dtype=np.float64)
     return outside, np.ascontiguousarray(rows.T), limited
 
 

@@ -29,7 +29,7 @@ POLISHES = (None, "solve", "swap")
 
 SMALLEST_SHIFT = 1e-12
 """Relative to the entries, where the products show A indefinite."""
-CLIMBING_RUNS, POLISHED_RUNS = 8, 2
+CLIMBING_RUNS, POLISHED_RUNS = 8, 3
 """Runs that go on by exchanges of several variables, and the best of these that end in single swaps."""
 CLIMBED = (8, 64)
 """Supports that a climb tries at most: of each run, and of those that go on."""
@@ -106,12 +106,10 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
         climbed = sorted(climbed, key=lambda item: -item[0].value)
         rounds = _swap_rounds(operator, cardinality, runs[0])
         polished = operator.run_together(
-            [
-                partial(_polish, operator, run, options, rounds, moves)
-                for run, moves in climbed[:POLISHED_RUNS]
-            ]
+            [partial(_polish, operator, run, options, rounds, moves) for run, moves in climbed[:POLISHED_RUNS]]
         )
-        best, swaps, limited = max(polished, key=lambda item: item[0].value)
+        best, swaps = max(polished, key=lambda item: item[0].value)
+        best, swaps, limited = _finish(operator, best, options, rounds, swaps)
         settings |= {"swaps": swaps, "swap_limited": limited}
         if len(starts) > 1:
             settings["start_used"] = best.label
@@ -280,10 +278,23 @@ def _climb(operator: Operator, run: Run, options: SolverOptions, rounds: int) ->
     return climbed, len(report.history)
 
 
-def _polish(operator: Operator, run: Run, options: SolverOptions, rounds: int, moves: int) -> tuple[Run, int, bool]:
-    """Alternate longer moves and swaps until neither raises the value, or the rounds are used up."""
+def _polish(operator: Operator, run: Run, options: SolverOptions, rounds: int, moves: int) -> tuple[Run, int]:
+    """Alternate longer moves and promising swaps until neither raises the value, or the rounds are used up."""
     run, further = _climb(operator, run, options, CLIMBED[1])
-    moves, total, limited = moves + further, 0, False
+    run, swaps, _ = _swap(operator, run, options, rounds, thorough=False)
+    return run, moves + further + swaps
+
+
+def _finish(operator: Operator, run: Run, options: SolverOptions, rounds: int, moves: int) -> tuple[Run, int, bool]:
+    """The same with all swaps that can be afforded."""
+    run, swaps, limited = _swap(operator, run, options, rounds, thorough=True)
+    return run, moves + swaps, limited
+
+
+def _swap(
+    operator: Operator, run: Run, options: SolverOptions, rounds: int, *, thorough: bool
+) -> tuple[Run, int, bool]:
+    total, limited = 0, True
     while total < rounds:
         report = swap(
             operator,
@@ -292,14 +303,15 @@ def _polish(operator: Operator, run: Run, options: SolverOptions, rounds: int, m
             max_swaps=min(rounds - total, SWAPS_BETWEEN_CLIMBS),
             progress=options.progress,
             nonnegative=options.nonnegative,
+            thorough=thorough,
         )
         total, limited = total + report.swaps, report.limited
         if report.swaps == 0:
             break
         swapped = replace(run, vector=report.vector, value=report.value, history=[*run.history, report.value])
         run, further = _climb(operator, swapped, options, CLIMBED[1])
-        moves += further
-    return run, total + moves, limited
+        total += further
+    return run, total, limited
 
 
 def _solve_precisely(operator: Operator, run: Run, options: SolverOptions) -> Run:
