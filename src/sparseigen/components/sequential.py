@@ -76,7 +76,7 @@ def cardinality_grid(size: int, points: int = GRID_POINTS) -> list[int]:
 BLOCK = "block"
 """The name under `deflation` for all components at once."""
 
-PRODUCTS_PER_COMPONENT = 60
+PRODUCTS_PER_COMPONENT = 200
 """What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
 
 EXHAUSTED = 1e-12

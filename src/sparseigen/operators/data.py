@@ -31,6 +31,8 @@ LONGEST_FUSED = 8192
 """Samples up to which a variable stays in the first caches between its two uses in a step."""
 FUSED_SHARE = 0.3
 """Share of the variables chosen from which one pass for both products is faster than two; measured."""
+SHORT_ROW = 32
+"""Samples of a variable that cost what a row of the Gram matrix saves; about the variables of a support."""
 
 
 class DenseData(Operator):
@@ -81,7 +83,9 @@ class DenseData(Operator):
 
     def apply_many(self, vectors: Sequence[SparseVector]) -> Matrix:
         """Scores of each support, then one matrix product for all."""
-        scores = np.stack([kernels.combine_rows(self.variables, x.indices, x.weights.astype(self.dtype)) for x in vectors])
+        scores = np.stack(
+            [kernels.combine_rows(self.variables, x.indices, x.weights.astype(self.dtype)) for x in vectors]
+        )
         scores /= self.dtype.type(self.divisor)
         products = np.empty((len(vectors), self.size), dtype=self.dtype)
         for part in cut_parts(self.size, float(scores.size)):
@@ -142,12 +146,20 @@ class DenseData(Operator):
         scores = multiply_transposed(self.variables, block.astype(self.dtype, copy=False))
         return multiply(self.variables, scores / self.dtype.type(self.divisor))
 
+    def deflated(self, vector: Vector) -> Operator:
+        """The covariance of the data less the component, where a copy of them fits."""
+        from sparseigen.operators.projected_data import project_data
+
+        return project_data(self, vector)
+
     def prepared_for(self, n_products: int) -> Operator:
         """Form the Gram matrix where it pays: p small enough to hold it, and enough products to come.
 
-        A matrix product runs about ten times faster per operation than the streaming products it replaces.
+        A matrix product runs about ten times faster per operation than the streaming products it replaces. With few
+        samples these are as short as products with the matrix.
         """
-        if self.size > LARGEST_MATERIALISED // 2 or self.size > 10 * n_products:
+        saved = n_products * (1.0 - min(0.9, SHORT_ROW / self.n_samples))
+        if self.size > LARGEST_MATERIALISED // 2 or self.size > 10 * saved:
             return self
         # The Gram matrix carries the rounding of the data and of its own sums: certificates on it must cover them.
         matrix, errors = CheckedArray(self.to_dense(), "dense", self.names), self.entry_errors()

@@ -14,7 +14,7 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparseigen.checks.arrays import row_blocks
 from sparseigen.errors import RangeError, StartError
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.contract import Indices, Matrix, Operator, SparseVector, Vector, computed_once
 from sparseigen.operators.wrapped import WrappedOperator
 
 LARGEST_PRODUCT = 2.0**500
@@ -76,6 +76,11 @@ class LowRankUpdated(WrappedOperator):
         product = self.base.apply_support(indices, weights)
         change = self.left @ (np.asarray(weights, dtype=np.float64) @ self._change(indices))
         return (product + change).astype(self.dtype, copy=False)
+
+    def apply_many(self, vectors: Sequence[SparseVector]) -> Matrix:
+        """The base's products plus r multiples of dense vectors each."""
+        change = np.stack([vector.weights @ self._change(vector.indices) for vector in vectors]) @ self.left.T
+        return (self.base.apply_many(vectors) + change).astype(self.dtype, copy=False)
 
     def columns(self, indices: Indices) -> Matrix:
         """The base's columns plus a rank-r block."""
@@ -152,14 +157,19 @@ def _update(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *,
     return LowRankUpdated(operator.base, np.hstack([operator.left, left]), joined, positive_semidefinite=psd)
 
 
-def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """x as a float64 unit vector, A x, and x'Ax."""
+def find_unit_vector(operator: Operator, vector: Vector) -> NDArray[np.float64]:
+    """The vector to deflate by in float64 and of length one, if it has a length."""
     x = np.asarray(vector, dtype=np.float64)
     norm = float(np.linalg.norm(x))
     if x.shape != (operator.size,) or not norm > 0.0:
         message = f"deflation needs a non-zero vector of length {operator.size}, got shape {x.shape}, norm {norm}."
         raise StartError(message)
-    x = x / norm
+    return x / norm
+
+
+def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """x as a float64 unit vector, A x, and x'Ax."""
+    x = find_unit_vector(operator, vector)
     support = np.flatnonzero(x)
     product = np.asarray(operator.apply_support(support, x[support]), dtype=np.float64)
     if not float(np.abs(product).max()) < LARGEST_PRODUCT:

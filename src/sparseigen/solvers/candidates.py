@@ -86,7 +86,8 @@ def _multiply_rows(factor: NDArray[np.float32], part: Indices) -> NDArray[np.flo
 
 def _fetch(operator: Operator, part: Indices) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(operator.columns(part).T, dtype=np.float32)
+        entries: NDArray[np.float32] = np.ascontiguousarray(operator.columns(part).T, dtype=np.float32)
+    return entries
 
 
 def _find_factor(operator: Operator, width: int) -> NDArray[np.float32]:

@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector
-from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, best_of_block
+from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, best_of_block, best_on_support, has_narrow_factor
 from sparseigen.solvers.interface import Progress
 
 Start = tuple[str, SparseVector]
 
 SMALLEST_MARGIN = 0.05
-"""lambda - A_jj counts as this share of lambda at least: the expansion is none where a variable alone reaches lambda."""
+"""lambda - A_jj counts as this share of lambda at least: there is no expansion where one variable reaches lambda."""
 LEAPS = ((3, 4), (4, 16))
 """Stages of a race: steps, and the share of the runs, one in so many, that goes on after them."""
 
@@ -113,12 +113,15 @@ class _Block:
 
     def __init__(self, operator: Operator, vector: SparseVector) -> None:
         self.operator = operator
-        self.matrix = operator.submatrix(vector.indices)
+        self.narrow = has_narrow_factor(operator, len(vector.indices))
+        self.matrix = np.empty((0, 0)) if self.narrow else operator.submatrix(vector.indices)
 
     def try_out(self, proposal: Proposal, *, nonnegative: bool) -> tuple[SparseVector, float, NDArray[np.float64]]:
         """The best vector on the proposed support, its value, and A there."""
         indices, operator = proposal.vector.indices, self.operator
-        if 2 * len(proposal.entering) > len(indices):
+        if self.narrow and not nonnegative:
+            return *best_on_support(operator, proposal.vector), self.matrix
+        if self.narrow or 2 * len(proposal.entering) > len(indices):
             matrix = operator.submatrix(indices)
         else:
             places = np.searchsorted(indices, proposal.entering)

@@ -28,7 +28,7 @@ COLUMN_STARTS = 10
 """Columns of largest top-k energy that `columns` starts from."""
 RACERS, FEWEST_RACERS = 96, 16
 """Starts of a race: as many as one matrix product serves at little more than the cost of a few; fewer in passes."""
-RACE_ENTRIES = 1 << 22
+RACE_ENTRIES = 1 << 20
 """Numbers that the products of a race may hold together."""
 RACE_WINNERS = 6
 SMALLEST_NORM = 2.0**-500

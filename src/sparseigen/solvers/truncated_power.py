@@ -17,7 +17,13 @@ from sparseigen.kernels.eigen import leading_eigenpair
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.operators.iteration import Iteration, Look
 from sparseigen.results import StopReason
-from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, lower_end
+from sparseigen.solvers.eigenpairs import (
+    LARGEST_DENSE_PROBLEM,
+    LARGEST_DIRECT,
+    best_on_support,
+    has_narrow_factor,
+    lower_end,
+)
 from sparseigen.solvers.exchanging import climb
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 from sparseigen.solvers.starts import Start, make_starts
@@ -29,11 +35,14 @@ POLISHES = (None, "solve", "swap")
 
 SMALLEST_SHIFT = 1e-12
 """Relative to the entries, where the products show A indefinite."""
-CLIMBING_RUNS, POLISHED_RUNS = 8, 3
-"""Runs that go on by exchanges of several variables, and the best of these that end in single swaps."""
-CLIMBED = (8, 64)
-"""Supports that a climb tries at most: of each run, and of those that go on."""
-SWAPS_BETWEEN_CLIMBS = 3
+MOVING_RUNS, SWAPPED_RUNS = 8, 3
+"""Runs that go on by exchanges of several variables, and the best of these that go on by single ones."""
+MOVES = (8, 64)
+"""Supports that are tried to move on from a run: from each at first, and at most from the best."""
+SOLVED_WORK, SOLVED_PRODUCTS = 2.0e8, 60.0
+"""Operations that moves from one run may spend on k x k problems, each of so many products with its matrix."""
+SWAPS_AT_ONCE = 3
+"""Single swaps before several variables at a time are tried again."""
 SWAP_ROUNDS = (3, 20, 200)
 """Swaps per polished run: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
 CHEAP_SWAPS = 2.0e9
@@ -42,7 +51,7 @@ SWAP_WORK = 60.0
 """Swapping may cost about as much as this many plain runs, all polished runs together."""
 ROUGH_RTOL = 1e-3
 """Steps in less than the data's precision end when no objective moves by more than this share."""
-EXPECTED_PRODUCTS = {"auto": 60, "columns": 400}
+EXPECTED_PRODUCTS = {"auto": 200, "columns": 400}
 """Products per start, for the decision whether forming the Gram matrix pays; others: 30."""
 
 
@@ -100,16 +109,7 @@ def _solve(operator: Operator, cardinality: int, options: SolverOptions, *, shif
         settings |= {"starts_tried": [label for label, _ in starts], "start_used": runs[0].label}
     best = runs[0]
     if options.polish == "swap":
-        climbed = operator.run_together(
-            [partial(_climb, operator, run, options, CLIMBED[0]) for run in runs[:CLIMBING_RUNS]]
-        )
-        climbed = sorted(climbed, key=lambda item: -item[0].value)
-        rounds = _swap_rounds(operator, cardinality, runs[0])
-        polished = operator.run_together(
-            [partial(_polish, operator, run, options, rounds, moves) for run, moves in climbed[:POLISHED_RUNS]]
-        )
-        best, swaps = max(polished, key=lambda item: item[0].value)
-        best, swaps, limited = _finish(operator, best, options, rounds, swaps)
+        best, swaps, limited = _polish(operator, runs, options)
         settings |= {"swaps": swaps, "swap_limited": limited}
         if len(starts) > 1:
             settings["start_used"] = best.label
@@ -268,39 +268,62 @@ def settle(
     return replace(run, vector=vector, value=value, stop_reason=reason, n_iterations=iterations, history=history)
 
 
-def _climb(operator: Operator, run: Run, options: SolverOptions, rounds: int) -> tuple[Run, int]:
+def _polish(operator: Operator, runs: list[Run], options: SolverOptions) -> tuple[Run, int, bool]:
+    """Exchanges: a few of several variables from every run, more and single ones from the best, all from the winner.
+
+    Returns the winner, how often it moved, and whether limits cut its search short.
+    """
+    cardinality = len(runs[0].vector.indices)
+    rank = operator.factor_rank if has_narrow_factor(operator, cardinality) else cardinality
+    solved = SOLVED_PRODUCTS * rank**2 + 0.1 * cardinality * rank**2  # the matrix product is ten times faster
+    tried = int(min(max(SOLVED_WORK / solved, MOVES[0]), MOVES[1]))
+    moved = operator.run_together(
+        [partial(_climb, operator, run, options, min(MOVES[0], tried)) for run in runs[:MOVING_RUNS]]
+    )
+    moved = sorted(moved, key=lambda item: -item[0].value)
+    rounds = _swap_rounds(operator, cardinality, runs[0])
+    cheap = tried == MOVES[1]
+    moved = operator.run_together(
+        [partial(_improve, operator, *item, options, tried, rounds) for item in moved[: SWAPPED_RUNS if cheap else 1]]
+    )
+    best, moves = max(moved, key=lambda item: item[0].value)
+    best, swaps, limited = _swap(operator, best, options, tried, rounds, thorough=True)
+    return best, moves + swaps, limited
+
+
+def _climb(operator: Operator, run: Run, options: SolverOptions, tried: int) -> tuple[Run, int]:
     """Exchange several variables at a time while the value rises; how often it did."""
     report = climb(
-        operator, run.vector, run.value, rounds=rounds, progress=options.progress, nonnegative=options.nonnegative
+        operator, run.vector, run.value, rounds=tried, progress=options.progress, nonnegative=options.nonnegative
     )
     history = [*run.history, *report.history]
-    climbed = replace(run, vector=report.vector, value=report.value, history=history, stop_reason=StopReason.FIXED_POINT)
+    reason = StopReason.FIXED_POINT
+    climbed = replace(run, vector=report.vector, value=report.value, history=history, stop_reason=reason)
     return climbed, len(report.history)
 
 
-def _polish(operator: Operator, run: Run, options: SolverOptions, rounds: int, moves: int) -> tuple[Run, int]:
-    """Alternate longer moves and promising swaps until neither raises the value, or the rounds are used up."""
-    run, further = _climb(operator, run, options, CLIMBED[1])
-    run, swaps, _ = _swap(operator, run, options, rounds, thorough=False)
+def _improve(
+    operator: Operator, run: Run, moves: int, options: SolverOptions, tried: int, rounds: int
+) -> tuple[Run, int]:
+    """Exchange several variables at a time, then single ones that look promising."""
+    run, further = _climb(operator, run, options, tried)
+    if tried < MOVES[1]:
+        return run, moves + further
+    run, swaps, _ = _swap(operator, run, options, tried, rounds, thorough=False)
     return run, moves + further + swaps
 
 
-def _finish(operator: Operator, run: Run, options: SolverOptions, rounds: int, moves: int) -> tuple[Run, int, bool]:
-    """The same with all swaps that can be afforded."""
-    run, swaps, limited = _swap(operator, run, options, rounds, thorough=True)
-    return run, moves + swaps, limited
-
-
 def _swap(
-    operator: Operator, run: Run, options: SolverOptions, rounds: int, *, thorough: bool
+    operator: Operator, run: Run, options: SolverOptions, tried: int, rounds: int, *, thorough: bool
 ) -> tuple[Run, int, bool]:
+    """Alternate swaps and longer moves until neither raises the value, or the rounds are used up."""
     total, limited = 0, True
     while total < rounds:
         report = swap(
             operator,
             run.vector,
             run.value,
-            max_swaps=min(rounds - total, SWAPS_BETWEEN_CLIMBS),
+            max_swaps=min(rounds - total, SWAPS_AT_ONCE),
             progress=options.progress,
             nonnegative=options.nonnegative,
             thorough=thorough,
@@ -309,7 +332,7 @@ def _swap(
         if report.swaps == 0:
             break
         swapped = replace(run, vector=report.vector, value=report.value, history=[*run.history, report.value])
-        run, further = _climb(operator, swapped, options, CLIMBED[1])
+        run, further = _climb(operator, swapped, options, tried)
         total += further
     return run, total, limited
 
@@ -328,7 +351,7 @@ def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
     plain_run = max(1, run.n_iterations) * operator.costs.step(cardinality)
     one_swap = operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3
-    affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
+    affordable = 3.0 * SWAP_WORK * plain_run / one_swap / SWAPPED_RUNS
     fewest, usual, most = SWAP_ROUNDS
     return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))
 
