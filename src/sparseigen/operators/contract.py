@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -318,14 +317,9 @@ class Operator(ABC):
         step = self.iteration([cardinality]).step(vector, cardinality)
         return step.indices, step.values
 
-    def apply_many(self, vectors: Sequence[SparseVector]) -> Matrix:
-        """The products A x with several sparse vectors, one row for each."""
-        work = [partial(self.apply_support, vector.indices, vector.weights) for vector in vectors]
-        return np.stack(self.run_together(work))
-
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns] in float64; without ``columns`` the principal submatrix at ``rows``."""
-        chosen = self.columns(rows if columns is None else columns)
+        chosen = self.accurate_columns(rows if columns is None else columns)
         return chosen[rows].astype(np.float64)
 
     def native_columns(self, indices: Indices) -> Any:

@@ -81,17 +81,6 @@ class DenseData(Operator):
         scores /= self.dtype.type(self.divisor)
         return kernels.row_dots(self.variables, scores)
 
-    def apply_many(self, vectors: Sequence[SparseVector]) -> Matrix:
-        """Scores of each support, then one matrix product for all."""
-        scores = np.stack(
-            [kernels.combine_rows(self.variables, x.indices, x.weights.astype(self.dtype)) for x in vectors]
-        )
-        scores /= self.dtype.type(self.divisor)
-        products = np.empty((len(vectors), self.size), dtype=self.dtype)
-        for part in cut_parts(self.size, float(scores.size)):
-            np.matmul(scores, self.variables[part].T, out=products[:, part])
-        return products
-
     def iteration(self, cardinalities: Sequence[int], *, nonnegative: bool = False) -> Iteration:
         """Steps that remember what screening needs."""
         return DataIteration(self, cardinalities, nonnegative=nonnegative)
@@ -210,6 +199,17 @@ class DataIteration(Iteration):
         memory.smallest_kept = float(np.abs(values).min())
         memory.indices, memory.previous = kept, scaled.astype(np.float64)
         return PowerStep(kept, np.maximum(values, 0.0) if self.nonnegative else values, value)
+
+    def multiply(self, vectors: Sequence[SparseVector]) -> Matrix:
+        """Scores of each support, then one matrix product for all."""
+        data = self.operator
+        weighted = ((vector.indices, vector.weights.astype(data.dtype, copy=False)) for vector in vectors)
+        scores = np.stack([kernels.combine_rows(data.variables, *chosen) for chosen in weighted])
+        scores /= data.dtype.type(data.divisor)
+        products = np.empty((len(vectors), data.size), dtype=data.dtype)
+        for part in cut_parts(data.size, float(scores.size)):
+            np.matmul(scores, data.variables[part].T, out=products[:, part])
+        return products
 
     def _small_step(self, vector: SparseVector, cardinality: int) -> PowerStep:
         data, nonnegative = self.operator, self.nonnegative

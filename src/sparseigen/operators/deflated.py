@@ -14,7 +14,7 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sparseigen.checks.arrays import row_blocks
 from sparseigen.errors import RangeError, StartError
-from sparseigen.operators.contract import Indices, Matrix, Operator, SparseVector, Vector, computed_once
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once
 from sparseigen.operators.wrapped import WrappedOperator
 
 LARGEST_PRODUCT = 2.0**500
@@ -76,11 +76,6 @@ class LowRankUpdated(WrappedOperator):
         product = self.base.apply_support(indices, weights)
         change = self.left @ (np.asarray(weights, dtype=np.float64) @ self._change(indices))
         return (product + change).astype(self.dtype, copy=False)
-
-    def apply_many(self, vectors: Sequence[SparseVector]) -> Matrix:
-        """The base's products plus r multiples of dense vectors each."""
-        change = np.stack([vector.weights @ self._change(vector.indices) for vector in vectors]) @ self.left.T
-        return (self.base.apply_many(vectors) + change).astype(self.dtype, copy=False)
 
     def columns(self, indices: Indices) -> Matrix:
         """The base's columns plus a rank-r block."""

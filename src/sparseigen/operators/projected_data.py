@@ -21,10 +21,10 @@ LARGEST_SHARE = 0.5
 
 
 def project_data(base: DenseData, vector: Vector) -> Operator:
-    """(I - xx') A (I - xx') as the covariance of changed data, where a copy of them fits."""
+    """(I - xx') A (I - xx') as the covariance of changed data, where these are float64 and a copy of them fits."""
     x = find_unit_vector(base, vector)
-    if base.variables.nbytes > LARGEST_SHARE * available_bytes():
-        return project_out(base, vector)
+    if base.dtype != np.float64 or base.variables.nbytes > LARGEST_SHARE * available_bytes():
+        return project_out(base, vector)  # in float32 the changed rows would be rounded more than products are
     return ProjectedData(base, x)
 
 
@@ -39,16 +39,15 @@ class ProjectedData(DenseData):
         self.n_samples, self.size, self.dtype, self.names = base.n_samples, base.size, base.dtype, base.names
         self.divisor, self.center, self.scale = base.divisor, base.center, base.scale
         support = np.flatnonzero(x)
-        rows = base.variables[support].astype(np.float64)
+        rows = base.variables[support].astype(np.float64, copy=False)
         rows -= np.multiply.outer(x[support], x[support] @ rows)
         self.variables = base.variables.copy()
         self.variables[support] = rows
-        stored = self.variables[support].astype(np.float64)
         self._changed_diagonal = base.diagonal().copy()
-        self._changed_diagonal[support] = np.einsum("ij,ij->i", stored, stored) / self.divisor
+        self._changed_diagonal[support] = np.einsum("ij,ij->i", rows, rows) / self.divisor
         means, deviations = _find_origin(base)
         self.origin = means.copy(), deviations.copy()
-        self.origin[0][support], self.origin[1][support] = self._express_means(stored), 1.0
+        self.origin[0][support], self.origin[1][support] = self._express_means(rows), 1.0
         self.components = getattr(base, "components", 0) + 1
         self.screen = Screen(self.variables, np.sqrt(self.diagonal() * self.divisor))
 

@@ -17,7 +17,6 @@ from sparseigen.operators.contract import (
     Indices,
     Matrix,
     Operator,
-    SparseVector,
     Vector,
     Weights,
 )
@@ -85,13 +84,6 @@ class ShiftedOperator(WrappedOperator):
         product = self.multiplier * self.base.apply_support(indices, weights).astype(self.dtype, copy=False)
         product[indices] += (self.shift * weights).astype(self.dtype, copy=False)
         return product.astype(self.dtype, copy=False)
-
-    def apply_many(self, vectors: Sequence[SparseVector]) -> Matrix:
-        """The base's products, plus the shift on each support."""
-        products = self.multiplier * self.base.apply_many(vectors).astype(self.dtype, copy=False)
-        for product, vector in zip(products, vectors, strict=True):
-            product[vector.indices] += (self.shift * vector.weights).astype(self.dtype, copy=False)
-        return products.astype(self.dtype, copy=False)
 
     def _shift_columns(self, columns: Any, indices: Indices) -> Any:
         """Columns of the base, of any type of array, as columns of this matrix."""
@@ -214,11 +206,6 @@ class RestrictedOperator(WrappedOperator):
         """The base's product, read at the candidates."""
         product: Vector = self.base.apply_support(self.candidates[indices], weights)[self.candidates]
         return product
-
-    def apply_many(self, vectors: Sequence[SparseVector]) -> Matrix:
-        """The base's products, read at the candidates."""
-        spread = [SparseVector(self.candidates[vector.indices], vector.weights) for vector in vectors]
-        return np.ascontiguousarray(self.base.apply_many(spread)[:, self.candidates])
 
     def columns(self, indices: Indices) -> Matrix:
         """The base's columns, read at the candidates."""

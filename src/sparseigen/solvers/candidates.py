@@ -59,8 +59,6 @@ def find_candidates(operator: Operator, cardinality: int, count: int) -> tuple[I
         _, vectors = np.linalg.eigh(factor.T @ factor)
         directions = np.asarray(factor @ vectors[:, : -DIRECTIONS - 1 : -1], dtype=np.float64)
         rows = partial(_multiply_rows, factor)
-    if size <= count:
-        return np.arange(size, dtype=np.int64), directions
     pool = _choose_pool(operator, np.abs(directions).max(axis=1, initial=0.0), most)
     energies, without_diagonal = _scan(operator, pool, rows, cardinality)
     by_energy = np.argsort(-energies, kind="stable")[: count - count // 4]
@@ -86,8 +84,8 @@ def _multiply_rows(factor: NDArray[np.float32], part: Indices) -> NDArray[np.flo
 
 def _fetch(operator: Operator, part: Indices) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
-        entries: NDArray[np.float32] = np.ascontiguousarray(operator.columns(part).T, dtype=np.float32)
-    return entries
+        entries: NDArray[np.float32] = np.array(operator.columns(part).T, dtype=np.float32, order="C")
+        return entries
 
 
 def _find_factor(operator: Operator, width: int) -> NDArray[np.float32]:
@@ -103,7 +101,7 @@ def _find_factor(operator: Operator, width: int) -> NDArray[np.float32]:
     lengths = np.sqrt(np.einsum("ij,ij->i", factor, factor))
     deviations = np.sqrt(np.maximum(operator.diagonal(), 0.0) / unit)
     factor *= np.divide(deviations, lengths, out=np.zeros(size), where=lengths > 0.0)[:, None]
-    return factor.astype(np.float32)
+    return np.asarray(factor, dtype=np.float32)
 
 
 def _choose_pool(operator: Operator, weights: NDArray[np.float64], most: int) -> Indices:

@@ -152,7 +152,7 @@ def best_on_support(
 
 def has_narrow_factor(operator: Operator, cardinality: int) -> bool:
     """Whether A on a support is better seen as FF' with F much narrower than the support is large."""
-    return LARGEST_DIRECT < cardinality and 0 < 2 * operator.factor_rank <= cardinality and not operator.costs.transfers
+    return cardinality > LARGEST_DIRECT and 0 < 2 * operator.factor_rank <= cardinality and not operator.costs.transfers
 
 
 def _best_from_factor(operator: Operator, start: SparseVector) -> tuple[SparseVector, float]:

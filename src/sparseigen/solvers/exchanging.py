@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector
+from sparseigen.operators.iteration import Iteration
 from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, best_of_block, best_on_support, has_narrow_factor
 from sparseigen.solvers.interface import Progress
 
@@ -181,10 +182,10 @@ class _Lanes:
         self.exchanged = np.zeros(len(vectors), dtype=np.int64)
         self.rows = np.arange(len(vectors))[:, None]
 
-    def look(self, operator: Operator) -> None:
+    def look(self, steps: Iteration) -> None:
         """Take the trials that are better; the others go back and exchange fewer."""
         trials = zip(self.trial_indices, self.trial_weights, strict=True)
-        products = operator.apply_many([SparseVector(*trial) for trial in trials])
+        products = steps.multiply([SparseVector(*trial) for trial in trials])
         values = (products[self.rows, self.trial_indices] * self.trial_weights).sum(axis=1, dtype=np.float64)
         better = values > self.values
         if better.all():
@@ -254,12 +255,13 @@ def race(operator: Operator, starts: Sequence[Start], kept: int, *, nonnegative:
     All starts have the same number of variables.
     """
     labels = [label for label, _ in starts]
+    steps = operator.iteration([len(starts[0][1].indices)])
     lanes = _Lanes([vector for _, vector in starts], operator.diagonal(), nonnegative=nonnegative)
-    lanes.look(operator)
-    for steps, share in LEAPS:
-        for _ in range(steps):
+    lanes.look(steps)
+    for leap, share in LEAPS:
+        for _ in range(leap):
             lanes.step()
-            lanes.look(operator)
+            lanes.look(steps)
         chosen = lanes.choose_best(max(kept, len(starts) // share))
         lanes.keep(chosen)
         labels = [labels[row] for row in chosen]

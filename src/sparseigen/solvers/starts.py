@@ -7,7 +7,6 @@ function here and a row in STARTS.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,12 +123,13 @@ def random(operator: Operator, cardinality: int, options: SolverOptions) -> list
 
 def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
     """The paper's start first, its second form, and the winners of a race that strong columns and others begin."""
-    makers = [columns if operator.costs.transfers else racers]
+    strong = columns if operator.costs.transfers else racers
+    makers = []
     if operator.diagonal().any():
-        makers = [max_variance, top_k_variance, *makers]
+        makers = [max_variance, top_k_variance]
         if operator.diagonal().max() <= 0.0 and _largest_movable(operator) is None:
-            makers = makers[1:]
-    made = operator.run_together([partial(make, operator, cardinality, options) for make in makers])
+            makers = [top_k_variance]
+    made = [*(make(operator, cardinality, options) for make in makers), strong(operator, cardinality, options)]
     return [start for starts in made for start in starts] or [_single_variable(operator, options)]
 
 
@@ -138,8 +138,11 @@ def racers(operator: Operator, cardinality: int, options: SolverOptions) -> list
     together = min(RACERS, max(FEWEST_RACERS, RACE_ENTRIES // operator.size))
     if operator.costs.columns_per_pass is not None:
         together = FEWEST_RACERS
-    chosen, directions = find_candidates(operator, cardinality, together)
-    vectors = [*operator.columns(chosen).T, *directions.T]
+    chosen, vectors = np.arange(operator.size, dtype=np.int64), []
+    if operator.size > together:
+        chosen, directions = find_candidates(operator, cardinality, together)
+        vectors = list(directions.T)
+    vectors = [*operator.columns(chosen).T, *vectors]
     labels = [*(f"column {j}" for j in chosen.tolist()), *(f"direction {j}" for j in range(len(vectors)))]
     starts = [_truncate(label, vector, cardinality, options) for label, vector in zip(labels, vectors, strict=False)]
     begun = [start for start in starts if start is not None]

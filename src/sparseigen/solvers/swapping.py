@@ -87,7 +87,8 @@ def _outside(
     All outside; the strongest of them where only what is promising is asked for, or where all are too many.
     """
     inside = vector.indices
-    most = max(FEWEST_TRIED, 4 * len(inside) if promising else int(WORK_LIMIT / max(len(inside), 32) ** 2 / 4))
+    most = int(WORK_LIMIT / max(len(inside), 32) ** 2 / 4)
+    most = max(FEWEST_TRIED, min(most, 4 * len(inside)) if promising else most)
     limited = operator.size - len(inside) > most
     if not limited:
         mask = np.ones(operator.size, dtype=bool)

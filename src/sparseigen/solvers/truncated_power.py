@@ -39,6 +39,7 @@ MOVING_RUNS, SWAPPED_RUNS = 8, 3
 """Runs that go on by exchanges of several variables, and the best of these that go on by single ones."""
 MOVES = (8, 64)
 """Supports that are tried to move on from a run: from each at first, and at most from the best."""
+MOVES_IN_PASSES = (4, 16)
 SOLVED_WORK, SOLVED_PRODUCTS = 2.0e8, 60.0
 """Operations that moves from one run may spend on k x k problems, each of so many products with its matrix."""
 SWAPS_AT_ONCE = 3
@@ -276,16 +277,14 @@ def _polish(operator: Operator, runs: list[Run], options: SolverOptions) -> tupl
     cardinality = len(runs[0].vector.indices)
     rank = operator.factor_rank if has_narrow_factor(operator, cardinality) else cardinality
     solved = SOLVED_PRODUCTS * rank**2 + 0.1 * cardinality * rank**2  # the matrix product is ten times faster
-    tried = int(min(max(SOLVED_WORK / solved, MOVES[0]), MOVES[1]))
-    moved = operator.run_together(
-        [partial(_climb, operator, run, options, min(MOVES[0], tried)) for run in runs[:MOVING_RUNS]]
-    )
+    first, tried = MOVES[0], int(min(max(SOLVED_WORK / solved, MOVES[0]), MOVES[1]))
+    if operator.costs.columns_per_pass is not None:  # each support tried is a pass
+        first, tried = MOVES_IN_PASSES
+    moved = operator.run_together([partial(_climb, operator, run, options, first) for run in runs[:MOVING_RUNS]])
     moved = sorted(moved, key=lambda item: -item[0].value)
     rounds = _swap_rounds(operator, cardinality, runs[0])
-    cheap = tried == MOVES[1]
-    moved = operator.run_together(
-        [partial(_improve, operator, *item, options, tried, rounds) for item in moved[: SWAPPED_RUNS if cheap else 1]]
-    )
+    swapped = moved[: SWAPPED_RUNS if cardinality <= LARGEST_DIRECT else 1]
+    moved = operator.run_together([partial(_improve, operator, *item, options, tried, rounds) for item in swapped])
     best, moves = max(moved, key=lambda item: item[0].value)
     best, swaps, limited = _swap(operator, best, options, tried, rounds, thorough=True)
     return best, moves + swaps, limited
@@ -307,7 +306,7 @@ def _improve(
 ) -> tuple[Run, int]:
     """Exchange several variables at a time, then single ones that look promising."""
     run, further = _climb(operator, run, options, tried)
-    if tried < MOVES[1]:
+    if len(run.vector.indices) > LARGEST_DIRECT:
         return run, moves + further
     run, swaps, _ = _swap(operator, run, options, tried, rounds, thorough=False)
     return run, moves + further + swaps

@@ -16,7 +16,8 @@ def test_default_starts_include_the_papers_where_some_variances_are_zero(data) -
     matrix = np.zeros((16, 16))
     matrix[:15, :15] = np.cov(data.T)
     tried = se.sparse_eigenvector(matrix, 4, certify=False).settings["starts_tried"]
-    assert {"max-variance", "top-k-variance", "warm"} <= set(tried)
+    assert tried[:2] == ["max-variance", "top-k-variance"]
+    assert len(tried) > 2
 
 
 def test_callers_vector_as_start(rng: np.random.Generator) -> None:
