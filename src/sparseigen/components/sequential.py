@@ -91,7 +91,8 @@ def sparse_components(
     Parameters
     ----------
     A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
-        A symmetric matrix. It is never copied: each deflation is a low-rank change of the products.
+        A symmetric matrix. It is never copied: each deflation is a low-rank change of the products; of dense float64
+        data, whose covariance is not formed, a copy less the component where that fits in memory.
     cardinalities : sequence of int
         Number of non-zeros of each component.
     deflation : {"projection", "hotelling", "orthogonal-hotelling", "schur", "block"}

@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.operators.contract import Indices, Operator
 
-SKETCH, WIDEST_SKETCH = 32, 128
-"""Columns of R at least, and at most."""
+SKETCH, WIDEST_SKETCH, FEWEST_SKETCHED = 32, 128, 8
+"""Columns of R: as a rule, at most, and where p is so large that memory decides."""
+SKETCH_ENTRIES = 1 << 23
+"""Numbers that a sketch may hold."""
 SCAN_WORK = 1 << 29
 """Multiplications of a scan: as many columns of R as they allow, or all samples where those are no more."""
 SCANNED_ENTRIES = 1 << 24
@@ -48,8 +50,10 @@ def find_candidates(operator: Operator, cardinality: int, count: int) -> tuple[I
     """
     size, costs = operator.size, operator.costs
     most = min(size, max(FEWEST_SCANNED, SCANNED_ENTRIES // size))
-    width = max(SKETCH, SCAN_WORK // (size * most))
-    if costs.step(1) <= SKETCH * size or operator.positive_semidefinite is not True:
+    least = max(FEWEST_SKETCHED, min(SKETCH, SKETCH_ENTRIES // size))
+    width = max(least, min(SCAN_WORK // (size * most), SKETCH_ENTRIES // size))
+    fetched = costs.step(1) <= SKETCH * size or operator.positive_semidefinite is not True
+    if fetched:
         if costs.step(1) > SKETCH * size:
             most = min(most, FEWEST_SCANNED)
         directions = _iterate_block(operator)
@@ -60,7 +64,8 @@ def find_candidates(operator: Operator, cardinality: int, count: int) -> tuple[I
         directions = np.asarray(factor @ vectors[:, : -DIRECTIONS - 1 : -1], dtype=np.float64)
         rows = partial(_multiply_rows, factor)
     pool = _choose_pool(operator, np.abs(directions).max(axis=1, initial=0.0), most)
-    energies, without_diagonal = _scan(operator, pool, rows, cardinality)
+    step = costs.columns_at_once(BLOCK) if fetched else max(1, BLOCK // size)
+    energies, without_diagonal = _scan(operator, pool, rows, cardinality, step)
     by_energy = np.argsort(-energies, kind="stable")[: count - count // 4]
     by_rest = np.argsort(-without_diagonal, kind="stable")[: count // 4]
     return pool[list(dict.fromkeys([*by_energy.tolist(), *by_rest.tolist()]))], directions
@@ -114,14 +119,14 @@ def _choose_pool(operator: Operator, weights: NDArray[np.float64], most: int) ->
     return np.unique(np.concatenate([by_variance, by_weight, spread])).astype(np.int64)
 
 
-def _scan(operator: Operator, pool: Indices, rows: Rows, cardinality: int) -> tuple[Energies, Energies]:
+def _scan(operator: Operator, pool: Indices, rows: Rows, cardinality: int, step: int) -> tuple[Energies, Energies]:
     """Sums of the squares of each column, no less than the threshold each, with the diagonal entry and without."""
     size, count = operator.size, min(cardinality, operator.size)
     sample = rows(pool[np.unique(np.linspace(0, len(pool) - 1, SAMPLED).astype(np.int64))])
     squares = np.partition(np.abs(sample), size - count, axis=1)[:, size - count] ** 2
     threshold = np.float32(np.quantile(squares, STRONG))
     energies, own = np.empty(len(pool), dtype=np.float32), np.empty(len(pool), dtype=np.float32)
-    for part in _cut(len(pool), max(1, BLOCK // size)):
+    for part in _cut(len(pool), step):
         block = rows(pool[part])
         block *= block
         np.maximum(block, threshold, out=block)

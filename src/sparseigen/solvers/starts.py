@@ -25,11 +25,12 @@ Start = tuple[str, SparseVector]
 
 COLUMN_STARTS = 10
 """Columns of largest top-k energy that `columns` starts from."""
-RACERS, FEWEST_RACERS = 96, 16
-"""Starts of a race: as many as one matrix product serves at little more than the cost of a few; fewer in passes."""
+RACERS, RACERS_IN_PASSES, FEWEST_RACERS = 96, 16, 4
+"""Starts of a race: as many as one matrix product serves at the cost of a few; fewer in passes and for large p."""
 RACE_ENTRIES = 1 << 20
 """Numbers that the products of a race may hold together."""
 RACE_WINNERS = 6
+"""Runs that go on after a race."""
 SMALLEST_NORM = 2.0**-500
 DEVICE_ENTRIES = 1 << 26
 """Entries of columns that are looked at together where they are on a device."""
@@ -135,9 +136,8 @@ def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[S
 
 def racers(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
     """The best of strong columns and of leading directions, truncated to k, after a few steps made together."""
-    together = min(RACERS, max(FEWEST_RACERS, RACE_ENTRIES // operator.size))
-    if operator.costs.columns_per_pass is not None:
-        together = FEWEST_RACERS
+    most = RACERS if operator.costs.columns_per_pass is None else RACERS_IN_PASSES
+    together = min(most, max(FEWEST_RACERS, RACE_ENTRIES // operator.size))
     chosen, vectors = np.arange(operator.size, dtype=np.int64), []
     if operator.size > together:
         chosen, directions = find_candidates(operator, cardinality, together)

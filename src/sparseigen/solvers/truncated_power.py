@@ -40,6 +40,7 @@ MOVING_RUNS, SWAPPED_RUNS = 8, 3
 MOVES = (8, 64)
 """Supports that are tried to move on from a run: from each at first, and at most from the best."""
 MOVES_IN_PASSES = (4, 16)
+"""The same where each support that is tried takes a pass over the data."""
 SOLVED_WORK, SOLVED_PRODUCTS = 2.0e8, 60.0
 """Operations that moves from one run may spend on k x k problems, each of so many products with its matrix."""
 SWAPS_AT_ONCE = 3
