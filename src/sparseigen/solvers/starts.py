@@ -146,8 +146,8 @@ def racers(operator: Operator, cardinality: int, options: SolverOptions) -> list
     labels = [*(f"column {j}" for j in chosen.tolist()), *(f"direction {j}" for j in range(len(vectors)))]
     starts = [_truncate(label, vector, cardinality, options) for label, vector in zip(labels, vectors, strict=False)]
     begun = [start for start in starts if start is not None]
-    if not begun:
-        return []
+    if not begun or cardinality == operator.size:  # nothing to exchange
+        return begun[:1]
     return race(operator, begun, RACE_WINNERS, nonnegative=options.nonnegative)
 
 
