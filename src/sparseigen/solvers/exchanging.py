@@ -29,7 +29,9 @@ from sparseigen.solvers.interface import Progress
 Start = tuple[str, SparseVector]
 
 SMALLEST_MARGIN = 0.05
-"""lambda - A_jj counts as this share of lambda at least: there is no expansion where one variable reaches lambda."""
+"""lambda - A_jj counts as this share of lambda, or of the largest b, at least: nearer to zero there is no expansion."""
+SCATTERED = 0.5
+"""The share of its variables that a vector around another one has exchanged."""
 LEAPS = ((3, 4), (4, 16))
 """Stages of a race: steps, and the share of the runs, one in so many, that goes on after them."""
 
@@ -61,7 +63,8 @@ def measure_strengths(
     if nonnegative:
         np.maximum(shared, 0.0, out=shared)
     margins = value - diagonal
-    np.maximum(margins, SMALLEST_MARGIN * abs(value) + np.finfo(np.float64).tiny, out=margins)
+    unit = max(abs(value), float(shared.max()), -float(shared.min()))
+    np.maximum(margins, SMALLEST_MARGIN * unit + np.finfo(np.float64).tiny, out=margins)
     weights = np.divide(shared, margins, out=margins)
     shared *= weights
     return shared, weights
@@ -132,7 +135,6 @@ class _Block:
             matrix[np.ix_(kept, kept)] = self.matrix[np.ix_(stay, stay)]
             rows = operator.submatrix(indices, proposal.entering)
             matrix[:, places], matrix[places] = rows, rows.T
-            matrix[places, places] = operator.diagonal()[proposal.entering]
         found, value = best_of_block(matrix, proposal.vector, nonnegative=nonnegative)
         return found, value, matrix
 
@@ -207,7 +209,8 @@ class _Lanes:
         shared[rows, inside] -= diagonal[inside] * self.weights
         if self.nonnegative:
             np.maximum(shared, 0.0, out=shared)
-        least = SMALLEST_MARGIN * np.abs(self.values) + np.finfo(np.float64).tiny
+        units = np.maximum(np.abs(self.values), np.maximum(shared.max(axis=1), -shared.min(axis=1)))
+        least = SMALLEST_MARGIN * units + np.finfo(np.float64).tiny
         margins = np.subtract(self.values[:, None], diagonal)
         np.maximum(margins, least[:, None], out=margins)
         entered = np.divide(shared, margins, out=margins)
@@ -249,7 +252,14 @@ class _Lanes:
         self.rows = np.arange(len(chosen))[:, None]
 
 
-def race(operator: Operator, starts: Sequence[Start], kept: int, *, nonnegative: bool = False) -> list[Start]:
+def race(
+    operator: Operator,
+    starts: Sequence[Start],
+    kept: int,
+    *,
+    nonnegative: bool = False,
+    leaps: Sequence[tuple[int, int]] = LEAPS,
+) -> list[Start]:
     """The best of many starts after a few steps that they make together, best first and of distinct supports.
 
     All starts have the same number of variables.
@@ -258,7 +268,7 @@ def race(operator: Operator, starts: Sequence[Start], kept: int, *, nonnegative:
     steps = operator.iteration([len(starts[0][1].indices)])
     lanes = _Lanes([vector for _, vector in starts], operator.diagonal(), nonnegative=nonnegative)
     lanes.look(steps)
-    for leap, share in LEAPS:
+    for leap, share in leaps:
         for _ in range(leap):
             lanes.step()
             lanes.look(steps)
@@ -267,3 +277,28 @@ def race(operator: Operator, starts: Sequence[Start], kept: int, *, nonnegative:
         labels = [labels[row] for row in chosen]
     vectors = [SparseVector(*row) for row in zip(lanes.indices, lanes.weights, strict=True)]
     return list(zip(labels, vectors, strict=True))[:kept]
+
+
+def scatter(
+    operator: Operator, vector: SparseVector, value: float, count: int, *, nonnegative: bool = False
+) -> list[SparseVector]:
+    """Vectors around one: some of its variables, chosen at random, exchanged for others among the strongest outside.
+
+    The choice is the same every time.
+    """
+    size, cardinality, rng = operator.size, len(vector.indices), np.random.default_rng(0)
+    product = operator.apply_support(vector.indices, vector.weights)
+    strengths, entered = measure_strengths(operator.diagonal(), vector, value, product, nonnegative=nonnegative)
+    strengths[vector.indices] = 0.0
+    pool = kernels.largest_magnitudes(strengths, min(size, 2 * cardinality))
+    pool = pool[strengths[pool] > 0.0]
+    some = min(len(pool), max(1, int(cardinality * SCATTERED)))
+    scattered = []
+    for _ in range(count if some else 0):
+        leaving, entering = rng.choice(cardinality, some, replace=False), rng.choice(pool, some, replace=False)
+        indices, weights = vector.indices.copy(), vector.weights.copy()
+        indices[leaving], weights[leaving] = entering, entered[entering]
+        length, order = kernels.length(weights), indices.argsort()
+        if length > 0.0:
+            scattered.append(SparseVector(indices[order], weights[order] / length))
+    return scattered

@@ -24,7 +24,7 @@ from sparseigen.solvers.eigenpairs import (
     has_narrow_factor,
     lower_end,
 )
-from sparseigen.solvers.exchanging import climb
+from sparseigen.solvers.exchanging import climb, race, scatter
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 from sparseigen.solvers.starts import Start, make_starts
 from sparseigen.solvers.swapping import swap
@@ -35,8 +35,10 @@ POLISHES = (None, "solve", "swap")
 
 SMALLEST_SHIFT = 1e-12
 """Relative to the entries, where the products show A indefinite."""
-MOVING_RUNS, SWAPPED_RUNS = 8, 3
+MOVING_RUNS, SWAPPED_RUNS = 8, 6
 """Runs that go on by exchanges of several variables, and the best of these that go on by single ones."""
+RESTARTED_RUNS, RESTARTS, RESTART_LEAPS = 3, 8, ((4, 8),)
+"""The best runs that others are scattered around, how many around each, and the stages of their race."""
 MOVES = (8, 64)
 """Supports that are tried to move on from a run: from each at first, and at most from the best."""
 MOVES_IN_PASSES = (4, 16)
@@ -279,16 +281,38 @@ def _polish(operator: Operator, runs: list[Run], options: SolverOptions) -> tupl
     rank = operator.factor_rank if has_narrow_factor(operator, cardinality) else cardinality
     solved = SOLVED_PRODUCTS * rank**2 + 0.1 * cardinality * rank**2  # the matrix product is ten times faster
     first, tried = MOVES[0], int(min(max(SOLVED_WORK / solved, MOVES[0]), MOVES[1]))
-    if operator.costs.columns_per_pass is not None:  # each support tried is a pass
+    in_passes = operator.costs.columns_per_pass is not None
+    if in_passes:
         first, tried = MOVES_IN_PASSES
     moved = operator.run_together([partial(_climb, operator, run, options, first) for run in runs[:MOVING_RUNS]])
     moved = sorted(moved, key=lambda item: -item[0].value)
     rounds = _swap_rounds(operator, cardinality, runs[0])
     swapped = moved[: SWAPPED_RUNS if cardinality <= LARGEST_DIRECT else 1]
     moved = operator.run_together([partial(_improve, operator, *item, options, tried, rounds) for item in swapped])
+    if not (operator.costs.transfers or in_passes):
+        around = _restart_around(operator, [run for run, _ in moved], options)
+        moved += [_improve(operator, run, 0, options, tried, rounds) for run in around]
     best, moves = max(moved, key=lambda item: item[0].value)
     best, swaps, limited = _swap(operator, best, options, tried, rounds, thorough=True)
     return best, moves + swaps, limited
+
+
+def _restart_around(operator: Operator, runs: list[Run], options: SolverOptions) -> list[Run]:
+    """The winners of a race from supports that share half of their variables with the best ones found."""
+    best = sorted(runs, key=lambda run: -run.value)[:RESTARTED_RUNS]
+    if len(best[0].vector.indices) > LARGEST_DENSE_PROBLEM:
+        return []
+    starts = [
+        (run.label, vector)
+        for run in best
+        for vector in scatter(operator, run.vector, run.value, RESTARTS, nonnegative=options.nonnegative)
+    ]
+    won = race(operator, starts, RESTARTED_RUNS, nonnegative=options.nonnegative, leaps=RESTART_LEAPS) if starts else []
+    found = []
+    for label, start in won:
+        vector, value = best_on_support(operator, start, nonnegative=options.nonnegative)
+        found.append(Run(label, vector, value, StopReason.FIXED_POINT, 1, [value]))
+    return found
 
 
 def _climb(operator: Operator, run: Run, options: SolverOptions, tried: int) -> tuple[Run, int]:

@@ -9,7 +9,7 @@ import sparseigen as se
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.solvers.eigenpairs import best_on_support
-from sparseigen.solvers.exchanging import climb, measure_strengths, propose, race
+from sparseigen.solvers.exchanging import climb, measure_strengths, propose, race, scatter
 from sparseigen.solvers.interface import Progress
 
 
@@ -99,3 +99,19 @@ def test_runs_that_lead_nowhere_do_no_harm() -> None:
     starts = [(str(j), SparseVector(np.array([j, j + 1]), np.array([0.6, 0.8]))) for j in range(5)]
     won = race(as_operator(matrix), starts, 2)
     assert max(float(x.weights**2 @ np.diag(matrix)[x.indices]) for _, x in won) >= 2.36 - 1e-12
+
+
+@pytest.mark.parametrize(("size", "cardinality"), [(200, 8), (10, 9), (6, 6)])
+def test_vectors_around_one_share_half_of_its_variables(rng, size, cardinality) -> None:
+    operator = se.covariance(rng.standard_normal((60, size)))
+    indices = np.arange(cardinality)
+    start, value = best_on_support(operator, SparseVector(indices, np.full(cardinality, cardinality**-0.5)))
+    around = scatter(operator, start, value, 5)
+    exchanged = min(cardinality // 2, size - cardinality)
+    assert len(around) == (5 if exchanged else 0)
+    for vector in around:
+        assert len(np.unique(vector.indices)) == cardinality
+        assert len(np.intersect1d(vector.indices, indices)) == cardinality - exchanged
+        assert np.linalg.norm(vector.weights) == pytest.approx(1.0)
+    again = scatter(operator, start, value, 5)
+    assert [x.indices.tolist() for x in again] == [x.indices.tolist() for x in around]
