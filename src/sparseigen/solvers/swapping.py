@@ -28,7 +28,7 @@ Columns = NDArray[np.float64]
 
 LARGEST_CARDINALITY = 1024
 """Above this the k x k decompositions cost more than they bring; the limit is said in the settings."""
-WORK_LIMIT = 2.0e7
+WORK_LIMIT = 2.0e8
 """Operations one round may spend on outside variables; the most promising ones are tried when all are too many."""
 FEWEST_TRIED = 64
 CANDIDATES_SOLVED = {64: 8, LARGEST_CARDINALITY: 2}
@@ -109,7 +109,8 @@ def _best_swap(
 ) -> tuple[SparseVector, float] | None:
     """The best of the most promising swaps, or None if none of them raises the value."""
     inside = vector.indices
-    scores = swap_scores(operator.submatrix(inside), border, operator.diagonal()[outside])
+    with np.errstate(over="ignore", invalid="ignore"):  # on a block of zeros: such pairs are solved like promising ones
+        scores = swap_scores(operator.submatrix(inside), border, operator.diagonal()[outside])
     least_gain = 1e-12 * abs(value) + 1e-300
     solved = next(count for limit, count in CANDIDATES_SOLVED.items() if len(inside) <= limit)
     order = _largest(scores, solved if not nonnegative else 4 * solved)

@@ -286,10 +286,13 @@ def _polish(operator: Operator, runs: list[Run], options: SolverOptions) -> tupl
         first, tried = MOVES_IN_PASSES
     moved = operator.run_together([partial(_climb, operator, run, options, first) for run in runs[:MOVING_RUNS]])
     moved = sorted(moved, key=lambda item: -item[0].value)
+    ends = [run.vector.indices.tobytes() for run, _ in moved]
+    agree = 2 * ends.count(ends[0]) > len(ends)  # most runs end in the same place: there is little to search beside it
+    moved = [item for place, item in enumerate(moved) if ends.index(ends[place]) == place]
     rounds = _swap_rounds(operator, cardinality, runs[0])
-    swapped = moved[: SWAPPED_RUNS if cardinality <= LARGEST_DIRECT else 1]
+    swapped = moved[: 1 if agree or cardinality > LARGEST_DIRECT else SWAPPED_RUNS]
     moved = operator.run_together([partial(_improve, operator, *item, options, tried, rounds) for item in swapped])
-    if not (operator.costs.transfers or in_passes):
+    if not (agree or in_passes or operator.costs.transfers):
         around = _restart_around(operator, [run for run, _ in moved], options)
         moved += [_improve(operator, run, 0, options, tried, rounds) for run in around]
     best, moves = max(moved, key=lambda item: item[0].value)
