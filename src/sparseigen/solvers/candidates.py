@@ -27,8 +27,8 @@ SKETCH_ENTRIES = 1 << 23
 """Numbers that a sketch may hold."""
 SCAN_WORK = 1 << 29
 """Multiplications of a scan: as many columns of R as they allow, or all samples where those are no more."""
-SCANNED_ENTRIES = 1 << 24
-"""Entries of A that a scan looks at, in some columns or all."""
+WHOLE_ENTRIES, SCANNED_ENTRIES = 1 << 24, 1 << 23
+"""Entries of A up to which a scan looks at all of them, and how many it looks at where there are more."""
 FEWEST_SCANNED = 256
 BLOCK = 1 << 18
 """Entries that are looked at together: what the caches hold."""
@@ -49,7 +49,7 @@ def find_candidates(operator: Operator, cardinality: int, count: int) -> tuple[I
     Some of the columns are chosen without regard to the diagonal: on noise it hides what the columns share.
     """
     size, costs = operator.size, operator.costs
-    most = min(size, max(FEWEST_SCANNED, SCANNED_ENTRIES // size))
+    most = size if size**2 <= WHOLE_ENTRIES else max(FEWEST_SCANNED, SCANNED_ENTRIES // size)
     least = max(FEWEST_SKETCHED, min(SKETCH, SKETCH_ENTRIES // size))
     width = max(least, min(SCAN_WORK // (size * most), SKETCH_ENTRIES // size))
     fetched = costs.step(1) <= SKETCH * size or operator.positive_semidefinite is not True
