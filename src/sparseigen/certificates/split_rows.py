@@ -117,8 +117,8 @@ def lower_split(
         weight = density[at]
         taken = products >= least[:, None]
         pulls = np.where(taken, products, 0.0) * weight[:, None]
-        taken = np.where(taken, ratios, 0.0) * weight[:, None]
-        slope = np.sign(part) * (0.5 * (taken + taken.T)) - density
+        counted = np.where(taken, ratios, 0.0) * weight[:, None]
+        slope = np.sign(part) * (0.5 * (counted + counted.T)) - density
         slope[at] = 0.0
         turn = 0.5 * (pulls - pulls.T)
         length = 2.0 * float(np.sum(slope * slope * metric)) + 2.0 * float(np.sum(turn * turn))

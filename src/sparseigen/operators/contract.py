@@ -322,7 +322,7 @@ class Operator(ABC):
 
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns] in float64; without ``columns`` the principal submatrix at ``rows``."""
-        chosen = self.columns(rows if columns is None else columns)
+        chosen = self.accurate_columns(rows if columns is None else columns)
         return chosen[rows].astype(np.float64)
 
     def native_columns(self, indices: Indices) -> Any:
