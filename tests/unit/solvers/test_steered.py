@@ -19,7 +19,7 @@ from tests.brute_force import KINDS, brute_force, small_matrix
 @pytest.fixture
 def noise():
     """Data without structure, where no bound closes the gap."""
-    return se.covariance(np.random.default_rng(5).standard_normal((30, 120)))
+    return se.covariance(np.random.default_rng(5).standard_normal((40, 300)))
 
 
 def stage_names(result):
@@ -158,7 +158,7 @@ class Listener:
         self.stages.append(name)
 
 
-@pytest.mark.parametrize("candidates", [None, range(100)])
+@pytest.mark.parametrize("candidates", [None, range(280)])
 def test_callbacks_hear_of_every_stage(noise, candidates):
     listener = Listener()
     result = se.sparse_eigenvector(noise, 6, on_iteration=listener, candidates=candidates)
