@@ -66,8 +66,8 @@ def certify(
 ) -> Certificate:
     """The bracket for the largest k-sparse eigenvalue: what the vector reaches, and the smallest upper bound.
 
-    ``deadline``: when to stop, by ``time.perf_counter``. ``target_gap``: how narrow the bracket is to be. ``proven``: an
-    upper bound that the solver itself proved, with its name; no other is then computed.
+    ``deadline``: when to stop, by ``time.perf_counter``. ``target_gap``: how narrow the bracket is to be. ``proven``:
+    an upper bound that the solver itself proved, with its name; no other is then computed.
     """
     lower = achieved_value(operator, vector)
     if proven is not None:
