@@ -279,7 +279,9 @@ def _count_swaps(steering: Steering) -> float:
 
 
 def _has_untried_dual(steering: Steering) -> bool:
-    return bool(steering.untried([_name_dual(steering)]))
+    """Whether a factor can be had, and its dual was not tried with this answer."""
+    has_factor = steering.operator.factor_rank > 0 or steering.pose().holds_matrix
+    return has_factor and bool(steering.untried([_name_dual(steering)]))
 
 
 def _can_branch(steering: Steering) -> bool:
