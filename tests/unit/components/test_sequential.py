@@ -81,7 +81,7 @@ def test_methods_without_blocks(matrix) -> None:
 
 def test_components_share_a_time_limit_and_pass_the_effort_on(rng):
     operator = se.covariance(rng.standard_normal((30, 40)))
-    hurried = se.sparse_components(operator, [4, 4], time_limit=1e-6)
+    hurried = se.sparse_components(operator, [4, 4], time_limit=1e-9)
     assert [result.stop_reason.value for result in hurried] == ["time_limit"] * 2
     assert all(result.certificate.upper_bound < np.inf for result in hurried)
     quick = se.sparse_components(operator, [4, 4], effort="quick")
