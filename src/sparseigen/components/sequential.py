@@ -81,8 +81,8 @@ BLOCK = "block"
 PRODUCTS_PER_COMPONENT = 200
 """What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
 
-SHORTEST_LIMIT = 1e-3
-"""Seconds that a component gets at least, whatever those before it took."""
+SHORTEST_LIMIT = 1e-9
+"""Seconds left to a component where those before it took all: a plain run and a cheap bound."""
 
 EXHAUSTED = 1e-12
 """A deflated matrix with less than this share of the trace is rounding: there is no further component."""

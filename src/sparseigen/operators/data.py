@@ -99,7 +99,7 @@ class DenseData(Operator):
             rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
         return rows.T
 
-    def accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+    def _accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
         """A[rows, columns] by the same products as `accurate_columns`, of these variables alone."""
         chosen = self.variables[columns].astype(np.float64, copy=False) / self.divisor
         block: NDArray[np.float64] = self.variables[rows].astype(np.float64, copy=False) @ chosen.T
