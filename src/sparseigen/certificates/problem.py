@@ -192,8 +192,10 @@ class BoundProblem:
         """
         rows = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
         if self.dense is not None:
-            block = self.dense if wanted is None else self.dense[wanted]
-            return *kernels.top_row_sums(block, rows, weights, self.cardinality - 1), np.zeros(len(rows))
+            most = 2 * len(rows) > self.size  # then all rows cost less than a copy of those wanted
+            block, places = (self.dense, np.arange(self.size)) if most else (self.dense[rows], rows)
+            sums, least = kernels.top_row_sums(block, places, weights, self.cardinality - 1)
+            return (sums[rows], least[rows], np.zeros(len(rows))) if most else (sums, least, np.zeros(len(rows)))
         operator, power = self._searchable
         found = operator.top_row_sums(rows, weights, self.cardinality - 1)
         with np.errstate(over="ignore"):

@@ -46,11 +46,11 @@ PATIENCE, GAIN, RAISE = 6, 0.01, 0.3
 """Steps that gain less than the second share of the gap, after which the level sought is raised by the third."""
 FEWEST, HEAVY = 200, 4
 """Heavy variables: at least the first, and the second per variable chosen."""
-MOST_WORK, STEP_WORK = 2.5e9, 300.0
+MOST_WORK, STEP_WORK = 4.0e9, 300.0
 """Operations of `default`, and of one step per entry among the heavy variables."""
-STEPS, MOST_STEPS = 24, 400
+STEPS, MOST_STEPS = 10, 100
 """Steps for which the number of heavy variables leaves room, and the most."""
-THOROUGH, PASS_SHARE = 40.0, 8.0
+THOROUGH, PASS_SHARE = 40.0, 16.0
 """How many times more work `tight` may take; how many times more a matrix product may do than other operations."""
 PASSES = 3
 """Passes that form rows where the matrix is not held."""
@@ -281,7 +281,8 @@ def _bound(problem: BoundProblem, most_work: float) -> float:
         return np.inf
     split = begin_split(problem, around)
     enough = max(close, around.outer)
-    steps = int(min(most_work / (STEP_WORK * count**2), MOST_STEPS))
+    most_steps = MOST_STEPS if most_work <= MOST_WORK else 8 * MOST_STEPS
+    steps = int(min(most_work / (STEP_WORK * count**2), most_steps))
     with one_blas_thread():
         split = lower_split(split, level, steps, enough=enough, out_of_time=lambda: problem.out_of_time)
     return max(prove_split(split, hopeless_above=problem.best), around.outer) + problem.margin

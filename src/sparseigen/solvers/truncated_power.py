@@ -424,11 +424,6 @@ def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))
 
 
-def count_swap_work(operator: Operator, cardinality: int, run: Run) -> float:
-    """Operations that exchanges may take from such a run on."""
-    return SWAPPED_RUNS * _swap_rounds(operator, cardinality, run) * _swap_cost(operator, cardinality)
-
-
 def _swap_cost(operator: Operator, cardinality: int) -> float:
     """Operations of one swap: a column of A, the scores of all pairs, and the decomposition of the k x k block."""
     return float(operator.costs.step(1) + cardinality**2 * operator.size + 80.0 * cardinality**3)
