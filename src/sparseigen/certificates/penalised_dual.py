@@ -54,7 +54,7 @@ FEW_STEPS, PATIENCE = 12, 2
 HOPELESS = 1.5
 """A closed form this many times above the best bound is not searched for a better penalty."""
 OUT_OF_REACH = 4.0
-"""`default` does not ascend where the closed form leaves this many times the gap that another bound leaves."""
+"""`default` gives up an ascent whose third step leaves this many times the gap that another bound leaves."""
 LARGEST_STEP = 6.0e8
 """Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this, and the factor is
 not held either."""
@@ -221,8 +221,7 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
     form = search_penalty(rows, direction, cardinality, cardinality, TRIALS, hopeless_above=hopeless)
     kept: Numbers | ClosedForm | None = form if form.promise < problem.best else None
     promised = min(form.promise, problem.best)
-    if patience > 1 and form.promise - problem.achieved > OUT_OF_REACH * (problem.best - problem.achieved):
-        return None
+    out_of_reach = OUT_OF_REACH * (problem.best - problem.achieved)
     for done, step in enumerate(ascend(rows, direction, penalty, cardinality) if steps >= 0 else ()):
         if step.bound < promised:
             kept, promised = step.points, step.bound
@@ -230,6 +229,8 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
         settled = done > 1 and step.limit > promised * (1.0 - 1e-7)
         nearly = promised - problem.achieved <= NEARLY_EXACT * abs(promised)
         if done >= (patience * steps if nearly else few) or closed or settled or problem.out_of_time:
+            break
+        if patience > 1 and done > 1 and step.bound - problem.achieved > out_of_reach:
             break
     gap = (promised - problem.achieved) / max(abs(promised), ZERO)
     if EXACT < gap < NEARLY_EXACT and cardinality >= NEIGHBOURS_FROM:

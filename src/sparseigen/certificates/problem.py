@@ -30,6 +30,8 @@ from sparseigen.operators.wrapped import scale_operator
 Numbers = NDArray[np.float64]
 
 BLOCK_ENTRIES = 1 << 20
+TARGET_GAP = 5e-7
+"""Relative gap below which no further bound is tried."""
 LARGEST_FETCHED = 2048
 """Matrices up to this size are formed even where the entries have to be fetched from a device."""
 
@@ -60,7 +62,7 @@ class BoundProblem:
     achieved: float = -np.inf
     best: float = np.inf
     deadline: float = np.inf
-    target_gap: float = 5e-7
+    target_gap: float = TARGET_GAP
     exponent: int = field(init=False)
     columns_left: float = field(init=False)
     """Columns of A that may still be asked for."""
