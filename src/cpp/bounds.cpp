@@ -122,4 +122,64 @@ void node_row_sums(const double* matrix, std::size_t size, const std::int64_t* m
     });
 }
 
+namespace {
+
+constexpr std::size_t kTile = 32;
+
+// Rows begin..end against the columns of one tile, whose transposed numbers were copied close together.
+void slopes_of_tile(const double* part, const double* ratios, const double* least, const double* weight,
+                    const double* density, const double* scale, std::size_t size, std::size_t begin, std::size_t end,
+                    std::size_t first, std::size_t last, double* slope, double* turn, double* per_row) {
+    double across[kTile][kTile];
+    for (std::size_t j = first; j < last; ++j)
+        for (std::size_t i = begin; i < end; ++i) across[i - begin][j - first] = ratios[j * size + i];
+    for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t row = i * size;
+        double* sums = per_row + 4 * i;
+        for (std::size_t j = first; j < last; ++j) {
+            const double entry = part[row + j], magnitude = std::fabs(entry);
+            const double ratio = ratios[row + j], other = across[i - begin][j - first];
+            const double here = magnitude * ratio >= least[i] ? weight[i] * ratio : 0.0;
+            const double there = magnitude * other >= least[j] ? weight[j] * other : 0.0;
+            const double sign = entry > 0.0 ? 0.5 : (entry < 0.0 ? -0.5 : 0.0);
+            const double rise = i == j ? 0.0 : sign * (here + there) - density[row + j];
+            const double twist = i == j ? 0.0 : 0.5 * magnitude * (here - there);
+            slope[row + j] = rise;
+            turn[row + j] = twist;
+            const double scaled = std::fabs(rise * scale[row + j]), size_of_twist = std::fabs(twist);
+            sums[0] += scaled * scaled;
+            sums[1] += twist * twist;
+            sums[2] = scaled > sums[2] ? scaled : sums[2];
+            sums[3] = size_of_twist > sums[3] ? size_of_twist : sums[3];
+        }
+    }
+}
+
+}  // namespace
+
+void split_slopes(const double* part, const double* ratios, const double* least, const double* weight,
+                  const double* density, const double* scale, std::size_t size, double* slope, double* turn,
+                  double* per_row) {
+    parallel_for(size, 12.0 * size * size, kTile, [&](std::size_t first_row, std::size_t last_row) {
+        std::fill(per_row + 4 * first_row, per_row + 4 * last_row, 0.0);
+        for (std::size_t begin = first_row; begin < last_row; begin += kTile)
+            for (std::size_t first = 0; first < size; first += kTile)
+                slopes_of_tile(part, ratios, least, weight, density, scale, size, begin,
+                               std::min(begin + kTile, last_row), first, std::min(first + kTile, size), slope, turn,
+                               per_row);
+    });
+}
+
+void split_update(double* part, double* ratios, const double* slope, const double* turn, const double* scale,
+                  double step, double most, std::size_t size) {
+    parallel_for(size, 6.0 * size * size, 1, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin * size; k < end * size; ++k) {
+            part[k] -= step * (scale[k] * scale[k]) * slope[k];
+            if (turn[k] == 0.0) continue;
+            const double moved = ratios[k] * std::exp(-step * turn[k]);
+            ratios[k] = moved > most ? most : (moved < 1.0 / most ? 1.0 / most : moved);
+        }
+    });
+}
+
 }  // namespace sparseigen

@@ -19,4 +19,18 @@ void top_row_sums(const double* block, std::size_t n_rows, std::size_t width, co
 void node_row_sums(const double* matrix, std::size_t size, const std::int64_t* members, std::size_t n_members,
                    std::size_t n_inside, std::size_t picks, const double* weights, double* sums, double* least);
 
+// One step of the split into rows and spectrum (certificates/split_rows.py), all matrices size x size. For i != j
+//   taken(i, j)  = |part[i, j]| ratios[i, j] >= least[i], and then the row of i uses that product;
+//   slope[i, j]  = sign(part[i, j]) (weight[i] ratios[i, j] taken(i, j) + the same of (j, i)) / 2 - density[i, j]
+//   turn[i, j]   = (weight[i] |part[i, j]| ratios[i, j] taken(i, j) - the same of (j, i)) / 2
+// and zero on the diagonal. per_row[4 i ...] = the sums over j of (slope scale)^2 and turn^2, and the largest |slope| scale
+// and |turn|.
+void split_slopes(const double* part, const double* ratios, const double* least, const double* weight,
+                  const double* density, const double* scale, std::size_t size, double* slope, double* turn,
+                  double* per_row);
+
+// part -= step scale^2 slope and ratios *= exp(-step turn), kept within [1 / most, most].
+void split_update(double* part, double* ratios, const double* slope, const double* turn, const double* scale,
+                  double step, double most, std::size_t size);
+
 }  // namespace sparseigen

@@ -11,6 +11,7 @@ using Numbers = Vector<double>;
 using Positions = Vector<std::int64_t>;
 using Block = Matrix<double>;
 using NumbersOutput = Output<double>;
+using MatrixOutput = Table<double>;
 
 }  // namespace
 
@@ -33,6 +34,26 @@ void bind_bounds(nb::module_& m) {
         const KernelScope kernel;
         node_row_sums(matrix.data(), matrix.shape(0), members.data(), n, n_inside, picks, weights.data(), sums.data(),
                       least.data());
+    });
+    m.def("split_slopes", [](Block part, Block ratios, Numbers least, Numbers weight, Block density, Block scale,
+                             MatrixOutput slope, MatrixOutput turn, MatrixOutput per_row) {
+        const std::size_t n = part.shape(0);
+        const auto square = [n](const auto& matrix) { return matrix.shape(0) == n && matrix.shape(1) == n; };
+        expect(square(part) && square(ratios) && square(density) && square(scale), "shapes do not match");
+        expect(square(slope) && square(turn), "outputs have the wrong shape");
+        expect(least.shape(0) == n && weight.shape(0) == n, "lengths do not match");
+        expect(per_row.shape(0) == n && per_row.shape(1) == 4, "outputs have the wrong shape");
+        const KernelScope kernel;
+        split_slopes(part.data(), ratios.data(), least.data(), weight.data(), density.data(), scale.data(), n,
+                     slope.data(), turn.data(), per_row.data());
+    });
+    m.def("split_update", [](MatrixOutput part, MatrixOutput ratios, Block slope, Block turn, Block scale, double step,
+                             double most) {
+        const std::size_t n = part.shape(0);
+        const auto square = [n](const auto& matrix) { return matrix.shape(0) == n && matrix.shape(1) == n; };
+        expect(square(part) && square(ratios) && square(slope) && square(turn) && square(scale), "shapes do not match");
+        const KernelScope kernel;
+        split_update(part.data(), ratios.data(), slope.data(), turn.data(), scale.data(), step, most, n);
     });
 }
 

@@ -192,11 +192,19 @@ def energies_along(rows: Array, direction: Array) -> Numbers:
 
 
 def search_penalty(
-    rows: Array, direction: Array, inside: int, cardinality: int, trials: int, *, hopeless_above: float = np.inf
+    rows: Array,
+    direction: Array,
+    inside: int,
+    cardinality: int,
+    trials: int,
+    *,
+    hopeless_above: float = np.inf,
+    enough: float = -np.inf,
 ) -> ClosedForm:
     """The closed form at the best of some penalties between the last energy inside and the first outside.
 
-    A golden section search, ended after so many trials (at least two), or after two that are both hopeless.
+    A golden section search, ended after so many trials (at least two), after two that are both hopeless, or by one that
+    promises ``enough``.
     """
     energies = energies_along(rows, direction)
     place = len(energies) - inside
@@ -208,6 +216,8 @@ def search_penalty(
     inner, outer = (build(low + at * width, cardinality) for at in (1.0 - GOLDEN, GOLDEN))
     hopeless = min(inner.promise, outer.promise) > hopeless_above
     for _ in range(0 if hopeless else trials - 2):
+        if min(inner.promise, outer.promise) <= enough:
+            break
         if inner.promise <= outer.promise:
             right, outer = left + GOLDEN * (right - left), inner
             inner = build(low + (right - GOLDEN * (right - left)) * width, cardinality)

@@ -35,6 +35,7 @@ from sparseigen.certificates.factor import (
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, ZERO
+from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 
@@ -198,6 +199,16 @@ def converged_penalised_bound(problem: BoundProblem) -> float:
     return np.inf if factor is None else _find_best_dual(problem, factor, MOST_STEPS)
 
 
+def largest_eigenvalue(problem: BoundProblem) -> float:
+    """The largest eigenvalue of the whole matrix, which wins when k is a large part of p; of data from F'F, r x r."""
+    if problem.operator.factor_rank == 0 or problem.operator.costs.transfers:
+        return spectral_bound(problem)
+    factor = find_factor(problem)
+    return (
+        np.inf if factor is None else dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
+    )
+
+
 def _find_best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> float:
     if problem.cardinality == problem.size:
         return dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
@@ -218,7 +229,8 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
         direction = np.linalg.eigh(add_up_gram(block for _, block in blocks(rows))[0])[1][:, -1]
     penalty = max(_middle(np.sort(energies_along(rows, direction))[::-1], cardinality), 1e-9)
     hopeless = HOPELESS * problem.best
-    form = search_penalty(rows, direction, cardinality, cardinality, TRIALS, hopeless_above=hopeless)
+    enough = problem.achieved + EXACT * abs(problem.achieved)
+    form = search_penalty(rows, direction, cardinality, cardinality, TRIALS, hopeless_above=hopeless, enough=enough)
     kept: Numbers | ClosedForm | None = form if form.promise < problem.best else None
     promised = min(form.promise, problem.best)
     out_of_reach = OUT_OF_REACH * (problem.best - problem.achieved)

@@ -14,12 +14,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sparseigen.certificates.elimination import reduced_bound
-from sparseigen.certificates.penalised_dual import closed_form_bound, converged_penalised_bound, penalised_bound
+from sparseigen.certificates.penalised_dual import (
+    closed_form_bound,
+    converged_penalised_bound,
+    largest_eigenvalue,
+    penalised_bound,
+)
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.scaled_rows import row_bound, scaled_row_bound, trace_bound
 from sparseigen.certificates.small_proof import small_bound
-from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.certificates.split_rows import converged_split_row_bound, split_row_bound
 from sparseigen.certificates.splitting import splitting_bound
 from sparseigen.operators.contract import Operator, SparseVector
@@ -50,7 +54,7 @@ UPPER_BOUNDS: dict[str, BoundSpec] = {
     "reduced": BoundSpec(reduced_bound, ("tight",)),
     "penalised dual": BoundSpec(penalised_bound, ("default",)),
     "converged penalised dual": BoundSpec(converged_penalised_bound, ("tight",)),
-    "largest eigenvalue": BoundSpec(spectral_bound, EFFORTS),
+    "largest eigenvalue": BoundSpec(largest_eigenvalue, EFFORTS),
     "split rows": BoundSpec(split_row_bound, ("default",)),
     "converged split rows": BoundSpec(converged_split_row_bound, ("tight",)),
     "splitting": BoundSpec(splitting_bound, ("tight",)),
@@ -97,7 +101,7 @@ def list_bounds(operator: Operator, effort: str) -> list[str]:
     """The names of the bounds that an effort tries on such a matrix, in their order."""
     names = [name for name, spec in UPPER_BOUNDS.items() if effort in spec.efforts]
     if effort == QUICK and operator.factor_rank > 0:  # rows of a product of data cost more than its dual
-        return [name for name in names if name != "scaled rows"]
+        return sorted((name for name in names if name != "scaled rows"), key=lambda name: name != "trace")
     if effort == QUICK:
         return sorted(names, key=lambda name: name == "closed-form dual")
     return [name for name in names if operator.costs.transfers or not UPPER_BOUNDS[name].elsewhere]

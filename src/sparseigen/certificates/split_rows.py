@@ -22,14 +22,19 @@ Yu. Nesterov, "Smoothing technique and its applications in semidefinite optimiza
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT
-from sparseigen.certificates.scaled_rows import form_rows, row_ceilings, row_values, settle_weights
+from sparseigen.certificates.scaled_rows import (
+    form_rows,
+    row_ceilings,
+    row_values,
+    settle_weights,
+)
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import Indices
@@ -40,6 +45,7 @@ FOLLOWED = 32
 """Leading eigenvectors that follow C; below four times as many variables all of them are computed."""
 ROUNDS, EARLY = 3, 12
 """Products of C with these vectors per step, in the first steps; later one."""
+LARGEST_RATIO = 1.0e6
 LONGEST = 0.7
 """Largest change of log e, and of M relative to A, in one step."""
 PATIENCE, GAIN, RAISE = 6, 0.01, 0.3
@@ -50,6 +56,8 @@ MOST_WORK, STEP_WORK = 4.0e9, 300.0
 """Operations of `default`, and of one step per entry among the heavy variables."""
 STEPS, MOST_STEPS = 10, 100
 """Steps for which the number of heavy variables leaves room, and the most."""
+NEARLY = 3.0e-5
+"""`default` is content with this gap where no search over supports closes it."""
 THOROUGH, PASS_SHARE = 40.0, 16.0
 """How many times more work `tight` may take; how many times more a matrix product may do than other operations."""
 PASSES = 3
@@ -71,16 +79,16 @@ class Split:
     ratios: Numbers
     value: float = np.inf
 
-    def sums(self) -> tuple[Numbers, Numbers, Numbers]:
-        """The products |M_ij| e_ij, the sum of those that the worst support takes per row, and the smallest taken."""
+    def sums(self) -> tuple[Numbers, Numbers]:
+        """Per row the sum of the products |M_ij| e_ij that the worst support takes, and the smallest of them."""
         size = len(self.matrix)
         products = np.empty((size, size + self.others.shape[1]))
-        np.multiply(np.abs(self.part), self.ratios, out=products[:, :size])
+        np.multiply(self.part, self.ratios, out=products[:, :size])
         products[:, size:] = self.others
         places, ones = np.arange(size, dtype=np.int64), np.ones(products.shape[1])
         count = min(self.cardinality, products.shape[1]) - 1
         sums, least = kernels.top_row_sums(products, places, ones, count)
-        return products[:, :size], sums, least
+        return sums, least
 
 
 def lower_split(
@@ -90,15 +98,14 @@ def lower_split(
     size, matrix = len(split.matrix), split.matrix
     diagonal, at = matrix.diagonal().copy(), np.diag_indices(size)
     magnitudes = np.abs(matrix)
-    metric = (magnitudes + 0.05 * float(magnitudes.mean()) + TINY) ** 2
-    metric[at] = 0.0
-    metric_root = np.sqrt(metric)
+    scale = magnitudes + (0.05 * float(magnitudes.mean()) + TINY)  # M moves in this metric, log e in that of ones
+    scale[at] = 0.0
     spectrum = _Spectrum(size)
     part, ratios = split.part.copy(), split.ratios.copy()
     best, stale, below, lowest = split, 0, level, np.inf
     for _ in range(steps):
-        current = Split(matrix, split.others, split.cardinality, part, ratios)
-        products, rows, least = current.sums()
+        current = replace(split, part=part, ratios=ratios)
+        rows, least = current.sums()
         shifted = matrix - part
         shifted[at] = diagonal + rows
         values, vectors = spectrum.follow(shifted)
@@ -106,7 +113,7 @@ def lower_split(
         if not np.isfinite(top):
             break
         if top < best.value:
-            best = Split(matrix, split.others, split.cardinality, part.copy(), ratios.copy(), top)
+            best = replace(split, part=part.copy(), ratios=ratios.copy(), value=top)
         if best.value <= enough or out_of_time():
             break
         density, smooth = _soften(values, vectors, shifted[at], top, max(TEMPERATURE * (top - level), 1e-12))
@@ -114,22 +121,12 @@ def lower_split(
         lowest = min(lowest, smooth)
         if stale >= PATIENCE:  # the level may be out of reach
             below, stale = below + RAISE * (lowest - below), 0
-        weight = density[at]
-        taken = products >= least[:, None]
-        pulls = np.where(taken, products, 0.0) * weight[:, None]
-        counted = np.where(taken, ratios, 0.0) * weight[:, None]
-        slope = np.sign(part) * (0.5 * (counted + counted.T)) - density
-        slope[at] = 0.0
-        turn = 0.5 * (pulls - pulls.T)
-        length = 2.0 * float(np.sum(slope * slope * metric)) + 2.0 * float(np.sum(turn * turn))
+        slope, turn, per_row = kernels.split_slopes(part, ratios, least, density[at], density, scale)
+        length = 2.0 * float(per_row[:, :2].sum())
         if not length > 0.0:
             break
-        change = np.abs(slope) * metric_root
-        longest = LONGEST / max(float(change.max()), float(np.abs(turn).max()), TINY)
-        step = min((smooth - below) / length, longest)
-        part -= step * metric * slope
-        ratios *= np.exp(-step * turn)
-        np.clip(ratios, 1e-6, 1e6, out=ratios)
+        step = min((smooth - below) / length, LONGEST / max(float(per_row[:, 2:].max()), TINY))
+        kernels.split_update(part, ratios, slope, turn, scale, step, LARGEST_RATIO)
     return best
 
 
@@ -182,7 +179,7 @@ def prove_split(split: Split, *, hopeless_above: float = np.inf) -> float:
     with np.errstate(divide="ignore"):
         lower = np.where(upper > 0.0, 1.0 / upper, 0.0).T
     exact = Split(split.matrix, split.others, split.cardinality, 0.5 * (split.part + split.part.T), upper + lower)
-    _, sums, _ = exact.sums()
+    sums, _ = exact.sums()
     rows = row_values(split.matrix.diagonal(), sums, np.ones(size), split.cardinality + 4)
     rest = split.matrix - exact.part
     rest[np.diag_indices(size)] = rows
@@ -204,10 +201,11 @@ def surround(problem: BoundProblem, count: int, level: float, most_passes: int =
 
     Raising d_j lowers row j, and raises the entry of j in other rows; heavy rows seldom use it.
     """
+    assert problem.vector is not None
+    chosen = problem.vector.indices
     _, weights = settle_weights(problem)
     order = np.argsort(-weights, kind="stable")
-    if problem.vector is not None:
-        order = np.concatenate([problem.vector.indices, order[~np.isin(order, problem.vector.indices)]])
+    order = np.concatenate([chosen, order[~np.isin(order, chosen)]])
     heavy = np.sort(order[:count]).astype(np.int64)
     outside = np.setdiff1d(np.arange(problem.size, dtype=np.int64), heavy)
     outer, kept = np.inf, weights
@@ -217,19 +215,19 @@ def surround(problem: BoundProblem, count: int, level: float, most_passes: int =
         formed = np.flatnonzero(rows > level)
         if len(formed) and not problem.affords(len(formed), "row sums"):
             break
-        chosen = outside[formed]
-        if len(chosen):
-            rows[formed] = form_rows(problem, weights, chosen)[0] - problem.margin
+        raised = outside[formed]
+        if len(raised):
+            rows[formed] = form_rows(problem, weights, raised)[0] - problem.margin
         reached = float(rows.max())
         if reached < outer:
             outer, kept = reached, weights
         if outer <= level or problem.out_of_time:
             break
         # Row i less its diagonal entry falls as 1 / d_i.
-        room = np.maximum(level - diagonal[chosen], 1e-9)
-        factor = np.where(diagonal[chosen] < level, (rows[formed] - diagonal[chosen]) / room, 1.0)
+        room = np.maximum(level - diagonal[raised], 1e-9)
+        factor = np.where(diagonal[raised] < level, (rows[formed] - diagonal[raised]) / room, 1.0)
         weights = weights.copy()
-        weights[chosen] *= np.clip(factor * (1.0 + 1e-9), 1.0, 4.0)
+        weights[raised] *= np.clip(factor * (1.0 + 1e-9), 1.0, 4.0)
     return Surroundings(heavy, kept, outer if len(outside) else -np.inf)
 
 
@@ -266,9 +264,9 @@ def converged_split_row_bound(problem: BoundProblem) -> float:
 
 def _bound(problem: BoundProblem, most_work: float) -> float:
     cardinality, size = problem.cardinality, problem.size
-    if not np.isfinite(problem.achieved) or cardinality in (1, size):
+    if problem.vector is None or not np.isfinite(problem.achieved) or cardinality in (1, size):
         return np.inf
-    pass_work = 0.0 if problem.dense is not None else 2.0 * float(size) * problem.operator.costs.product
+    pass_work = 0.0 if problem.holds_matrix else 2.0 * float(size) * problem.operator.costs.product
     if PASSES * pass_work > PASS_SHARE * most_work:
         return np.inf
     level = problem.achieved - problem.margin
@@ -276,11 +274,13 @@ def _bound(problem: BoundProblem, most_work: float) -> float:
     count = min(size, max(FEWEST, HEAVY * cardinality), max(int((most_work / STEPS / STEP_WORK) ** 0.5), FEWEST))
     if cardinality >= count:
         return np.inf
-    around = surround(problem, count, close, PASSES if problem.dense is None else RAISES)
+    around = surround(problem, count, close, PASSES if not problem.holds_matrix else RAISES)
     if around.outer + problem.margin >= problem.best:
         return np.inf
     split = begin_split(problem, around)
     enough = max(close, around.outer)
+    if most_work <= MOST_WORK:
+        enough = max(enough, level + NEARLY * abs(level))
     most_steps = MOST_STEPS if most_work <= MOST_WORK else 8 * MOST_STEPS
     steps = int(min(most_work / (STEP_WORK * count**2), most_steps))
     with one_blas_thread():

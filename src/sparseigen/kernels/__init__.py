@@ -117,5 +117,7 @@ __all__ = [
 ]
 
 
+split_slopes = active.split_slopes
+split_update = active.split_update
 top_row_sums = active.top_row_sums
 node_row_sums = active.node_row_sums

@@ -72,6 +72,26 @@ def search_blocks(
     support: NDArray[Any],
     /,
 ) -> tuple[int, int, float]: ...
+def split_slopes(
+    part: NDArray[Any],
+    ratios: NDArray[Any],
+    least: NDArray[Any],
+    weight: NDArray[Any],
+    density: NDArray[Any],
+    scale: NDArray[Any],
+    slope: NDArray[Any],
+    turn: NDArray[Any],
+    per_row: NDArray[Any],
+) -> None: ...
+def split_update(
+    part: NDArray[Any],
+    ratios: NDArray[Any],
+    slope: NDArray[Any],
+    turn: NDArray[Any],
+    scale: NDArray[Any],
+    step: float,
+    most: float,
+) -> None: ...
 def top_row_sums(
     block: NDArray[Any],
     variables: NDArray[Any],

@@ -191,6 +191,22 @@ def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: 
     return sums, least
 
 
+def split_slopes(
+    part: Numbers, ratios: Numbers, least: Numbers, weight: Numbers, density: Numbers, scale: Numbers
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Slopes in M and in log e of a split into rows and spectrum, and per row two sums and two largest numbers."""
+    slope, turn, per_row = np.empty_like(part), np.empty_like(part), np.empty((len(part), 4))
+    _compiled.split_slopes(part, ratios, least, weight, density, scale, slope, turn, per_row)
+    return slope, turn, per_row
+
+
+def split_update(
+    part: Numbers, ratios: Numbers, slope: Numbers, turn: Numbers, scale: Numbers, step: float, most: float
+) -> None:
+    """Move M and the ratios against their slopes, in place."""
+    _compiled.split_update(part, ratios, slope, turn, scale, step, most)
+
+
 def node_row_sums(
     matrix: Numbers, members: Positions, n_inside: int, picks: int, weights: Numbers
 ) -> tuple[Numbers, Numbers]:

@@ -282,6 +282,34 @@ def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: 
     return _sums_of_largest(products, count)
 
 
+def split_slopes(
+    part: Numbers, ratios: Numbers, least: Numbers, weight: Numbers, density: Numbers, scale: Numbers
+) -> tuple[Numbers, Numbers, Numbers]:
+    """Slopes in M and in log e of a split into rows and spectrum, and per row two sums and two largest numbers.
+
+    The row of i uses the product |M_ij| e_ij where that reaches ``least[i]``. Per row: the sums of (slope scale)^2 and
+    of turn^2, the largest |slope| scale and |turn|.
+    """
+    magnitudes = np.abs(part)
+    taken = np.where(magnitudes * ratios >= least[:, None], weight[:, None] * ratios, 0.0)
+    slope = np.sign(part) * (0.5 * (taken + taken.T)) - density
+    turn = 0.5 * magnitudes * (taken - taken.T)
+    np.fill_diagonal(slope, 0.0)
+    np.fill_diagonal(turn, 0.0)
+    scaled, twists = np.abs(slope * scale), np.abs(turn)
+    sums = (scaled**2).sum(axis=1), (turn**2).sum(axis=1), scaled.max(axis=1), twists.max(axis=1)
+    return slope, turn, np.stack(sums, axis=1)
+
+
+def split_update(
+    part: Numbers, ratios: Numbers, slope: Numbers, turn: Numbers, scale: Numbers, step: float, most: float
+) -> None:
+    """Move M and the ratios against their slopes, in place."""
+    part -= step * scale**2 * slope
+    moved = np.clip(ratios * np.exp(-step * turn), 1.0 / most, most)
+    ratios[:] = np.where(turn == 0.0, ratios, moved)
+
+
 def node_row_sums(
     matrix: Numbers, members: Positions, n_inside: int, picks: int, weights: Numbers
 ) -> tuple[Numbers, Numbers]:

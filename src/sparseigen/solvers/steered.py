@@ -245,7 +245,10 @@ def split_rows(steering: Steering) -> None:
 def prove_further(steering: Steering) -> None:
     """Every other bound of the effort that this answer has not been tried with."""
     names = list_bounds(steering.operator, BOUND_EFFORTS[steering.options.effort])
-    steering.lower(name for name in names if name not in {"split rows", _name_dual(steering)})
+    done = {"split rows", _name_dual(steering)}
+    if "split rows" in steering.method:  # it began with the scaled rows
+        done.add("scaled rows")
+    steering.lower(name for name in names if name not in done)
 
 
 def search_blocks(steering: Steering) -> None:

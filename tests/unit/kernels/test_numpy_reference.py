@@ -87,3 +87,24 @@ def test_thread_counts_that_are_none(count):
         with pytest.raises(errors.OptionError, match="threads"):
             set_thread_count(count)
     assert kernels.thread_count() == before
+
+
+def test_a_step_of_a_split(rng):
+    """Slopes and moved numbers of the compiled kernel are those of the reference."""
+    size = 75
+    part, turns = rng.standard_normal((2, size, size))
+    part, ratios = part + part.T, np.exp(turns - turns.T)
+    np.fill_diagonal(part, 0.0)
+    density, scale = rng.standard_normal((2, size, size))
+    density, scale = density @ density.T, np.abs(scale + scale.T)
+    least, weight = np.abs(rng.standard_normal((2, size)))
+    expected = numpy_reference.split_slopes(part, ratios, least, weight, density, scale)
+    found = kernels.split_slopes(part, ratios, least, weight, density, scale)
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-13)
+    moved, wanted = (part.copy(), ratios.copy()), (part.copy(), ratios.copy())
+    kernels.split_update(*moved, found[0], found[1], scale, 0.1, 50.0)
+    numpy_reference.split_update(*wanted, expected[0], expected[1], scale, 0.1, 50.0)
+    np.testing.assert_allclose(moved[0], wanted[0], rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(moved[1], wanted[1], rtol=1e-11)
+    assert 0.02 <= moved[1].min() < moved[1].max() <= 50.0
