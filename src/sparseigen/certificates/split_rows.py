@@ -269,7 +269,7 @@ def _bound(problem: BoundProblem, most_work: float) -> float:
     pass_work = 0.0 if problem.holds_matrix else 2.0 * float(size) * problem.operator.costs.product
     if PASSES * pass_work > PASS_SHARE * most_work:
         return np.inf
-    level = problem.achieved - problem.margin
+    level = problem.achieved
     close = level + 0.3 * problem.target_gap * abs(level)
     count = min(size, max(FEWEST, HEAVY * cardinality), max(int((most_work / STEPS / STEP_WORK) ** 0.5), FEWEST))
     if cardinality >= count:
