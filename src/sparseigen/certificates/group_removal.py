@@ -33,8 +33,10 @@ PRODUCTS_PER_SECOND = 1e10
 """Multiplications of rows from data: says what is hopeless within the time left, never what is true."""
 MOST_PRODUCTS = 1 << 26
 """Entries of the table (heavy variables x all) that groups are looked up in: 512 MiB."""
-BARREN, MOST_TESTS = 32, 1000
-"""Groups in a row that could not be removed, or groups tried, after which the others, which are harder, stay."""
+BARREN = 32
+"""Groups in a row that could not be removed, after which the others, which are harder, stay."""
+TEST_WORK = 3.0e9
+"""Operations of the tests of groups, a third of the number of heavy variables cubed each; then the others stay."""
 
 
 class Reduction:
@@ -43,6 +45,37 @@ class Reduction:
     def __init__(self, problem: BoundProblem, around: Surroundings) -> None:
         self.problem, self.around = problem, around
         self.split = begin_split(problem, around)
+        self.ease = -around.weights
+        """How easily variables can be removed, as far as is known."""
+
+    def widen(self, count: int) -> None:
+        """More heavy variables: those that are hardest to remove. The rows of the others stay where they are."""
+        heavy, outside = self.around.heavy, np.ones(self.problem.size, dtype=bool)
+        outside[heavy] = False
+        hardest = np.flatnonzero(outside)[np.argsort(self.ease[outside], kind="stable")]
+        wider = np.sort(np.concatenate([heavy, hardest[: max(count - len(heavy), 0)]]))
+        if len(wider) == len(heavy):
+            return
+        outer = self.around.outer if len(wider) < self.problem.size else -np.inf
+        before, places = self.split, np.ix_(*2 * [np.searchsorted(wider, heavy)])
+        self.around = Surroundings(wider, self.around.weights, outer)
+        self.split = begin_split(self.problem, self.around)
+        self.split.part[places], self.split.ratios[places] = before.part, before.ratios
+        self.split.value = max(before.value, outer)
+
+    def restricted(self, question: BoundProblem, kept: Indices) -> Reduction | None:
+        """The same for the problem at some variables, None without a heavy one: fewer candidates raise no row."""
+        factor = float(np.ldexp(1.0, self.problem.exponent - question.exponent))
+        inside = np.isin(self.around.heavy, kept)
+        if not inside.any():
+            return None
+        heavy = np.searchsorted(kept, self.around.heavy[inside]).astype(np.int64)
+        outer = factor * self.around.outer if len(heavy) < question.size else -np.inf
+        narrower = Reduction(question, Surroundings(heavy, self.around.weights[kept], outer))
+        narrower.split.part = factor * self.split.part[np.ix_(inside, inside)]
+        narrower.split.ratios = self.split.ratios[np.ix_(inside, inside)].copy()
+        narrower.split.value, narrower.ease = factor * self.split.value, self.ease[kept]
+        return narrower
 
     def lower(self, steps: int) -> float:
         """So many steps more; the bound proven for the whole problem."""
@@ -62,7 +95,8 @@ class Reduction:
             return everything
         with one_blas_thread():
             test = make_test(problem, self.around, self.split, inside)
-            easiest_first = np.argsort(-rank_losses(test, problem.achieved), kind="stable").astype(np.int64)
+            self.ease = rank_losses(test, problem.achieved)
+            easiest_first = np.argsort(-self.ease, kind="stable").astype(np.int64)
             return remove_groups(test, easiest_first, out_of_time=lambda: problem.out_of_time)
 
 
@@ -144,10 +178,11 @@ def rank_losses(test: GroupTest, level: float) -> Numbers:
 
 def remove_groups(test: GroupTest, order: Indices, *, out_of_time: Callable[[], bool] = lambda: False) -> Indices:
     """The variables that remain of those in ``order``, which begins with the easiest to remove."""
-    waiting, kept, failures, tests = [order], [np.empty(0, dtype=np.int64)], 0, 0
+    waiting, kept, failures = [order], [np.empty(0, dtype=np.int64)], 0
+    tests = 3.0 * TEST_WORK / max(len(test.heavy), 1) ** 3
     while waiting:
-        group, tests = waiting.pop(), tests + 1
-        if failures >= BARREN or tests > MOST_TESTS or out_of_time():
+        group, tests = waiting.pop(), tests - 1.0
+        if failures >= BARREN or tests < 0.0 or out_of_time():
             kept.append(group)
         elif test.lies_below(group):
             failures = 0
@@ -163,31 +198,34 @@ def remove_groups(test: GroupTest, order: Indices, *, out_of_time: Callable[[], 
 def surround_closely(problem: BoundProblem, count: int, level: float) -> Surroundings | None:
     """At least so many heavy variables, and weights for all with which the rows of the others lie below the level.
 
-    None where the rows take more time than there is. Raising d_j lowers row j as 1 / d_j, and raises the products with
-    j elsewhere. What cannot be lowered becomes heavy.
+    None where the first pass takes more time than there is. Raising d_j lowers row j as 1 / d_j, and raises the
+    products with j elsewhere. What cannot be lowered becomes heavy.
     """
     rows = _Rows(problem, starting_weights(problem))
     if not rows.form(level):
         return None
-    rows.weigh(improve_weights(rows.weights, np.maximum(rows.values, 0.0)))
+    weights, values = rows.weights, rows.values
+    rows.weigh(improve_weights(weights, np.maximum(values, 0.0)))
     order = np.argsort(-rows.weights, kind="stable").astype(np.int64)
     if problem.vector is not None:
         order = np.concatenate([problem.vector.indices, order[~np.isin(order, problem.vector.indices)]])
     rows.outside[order[:count]] = False
-    for done in range(PASSES):
+    for _ in range(PASSES):
         if not rows.form(level):
-            return None
-        above = np.flatnonzero(rows.outside & (rows.values > level))
-        if len(above) == 0 or done == PASSES - 1 or problem.out_of_time:
+            break
+        weights, values = rows.weights, rows.values
+        above = np.flatnonzero(rows.outside & (values > level))
+        if len(above) == 0 or problem.out_of_time:
             break
         diagonal = problem.diagonal[above]
-        needed = (rows.values[above] - diagonal) / np.maximum(level - diagonal, 1e-9)
+        needed = (values[above] - diagonal) / np.maximum(level - diagonal, 1e-9)
         factor = np.where(diagonal < level, needed * (1.0 + OVERSHOOT), 1.0)
         rows.raise_weights(above, np.clip(factor, 1.0, 4.0))
-    if len(above) <= count:
-        rows.outside[above] = False
-    outer = float(rows.values[rows.outside].max()) if rows.outside.any() else -np.inf
-    return Surroundings(np.flatnonzero(~rows.outside).astype(np.int64), rows.weights, outer)
+    outside = rows.outside & (values <= level)
+    if int((rows.outside & ~outside).sum()) > count:  # too many for heavy ones
+        outside = rows.outside
+    outer = float(values[outside].max()) if outside.any() else -np.inf
+    return Surroundings(np.flatnonzero(~outside).astype(np.int64), weights, outer)
 
 
 class _Rows:

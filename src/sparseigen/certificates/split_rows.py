@@ -106,6 +106,8 @@ def lower_split(
     spectrum = _Spectrum(size)
     part, ratios = split.part.copy(), split.ratios.copy()
     best, stale, below, lowest = split, 0, level, np.inf
+    if np.isfinite(split.value):  # some steps were made: C is no more close to its diagonal
+        spectrum.begin(matrix - part + np.diag(split.sums()[1]))
     for _ in range(steps):
         current = Split(matrix, split.others, split.cardinality, split.n_inside, part, ratios)
         products, rows, least = current.sums()
@@ -151,6 +153,10 @@ class _Spectrum:
         self.size, self.rng = size, np.random.default_rng(0)
         self.vectors: Numbers | None = None
         self.calls = 0
+
+    def begin(self, matrix: Numbers) -> None:
+        """Start from the eigenvectors of a matrix close to the first one."""
+        self.vectors = np.linalg.eigh(matrix)[1][:, -FOLLOWED:]
 
     def follow(self, matrix: Numbers) -> tuple[Numbers, Numbers]:
         """Eigenvalues ascending and vectors: all of a small matrix, the leading ones of others."""

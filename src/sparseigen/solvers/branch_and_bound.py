@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from sparseigen.certificates.elimination import restrict
 from sparseigen.certificates.group_removal import Reduction, surround_closely
-from sparseigen.certificates.portfolio import list_bounds, try_bounds
+from sparseigen.certificates.portfolio import UPPER_BOUNDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import ZERO, achieved_value
 from sparseigen.certificates.small_proof import SMALL_WORK, WORK_PER_ENTRY, search_small
-from sparseigen.certificates.split_rows import MOST_STEPS
 from sparseigen.checks.arguments import check_positive, check_tolerance
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate, StopReason
@@ -31,8 +30,14 @@ GROWTH, SHARE_OF_TIME = 3.0, 0.75
 most; what remains is for the tree of nodes, which narrows the bracket step by step."""
 FEWEST_HEAVY, HEAVY = 300, 4
 """Heavy variables of the split that removes others: at least the first, and the second per variable chosen."""
-STEPS = 100
-"""Steps of the first split; later ones have twice as many each."""
+MOST_HEAVY, WIDER, STEPS = 2048, 1.6, 100
+"""The most heavy variables; how many times more each round has; and its steps."""
+SHRUNK = 0.8
+"""Share of the variables left, below which the question is posed again for them alone."""
+STALE = 0.95
+"""Share of gap and of variables left: above it a round has gained nothing."""
+DUAL_SHARE = 0.2
+"""Share of the time left for the dual, once, where a search is out of reach."""
 MOST_HELD = 1 << 26
 """Entries of blocks that a search over blocks may hold: 512 MiB."""
 OPERATIONS_PER_SECOND = 4.0e8
@@ -160,41 +165,51 @@ class Narrowing:
         """The problem at the members, or at some more of them."""
         self.asked = self.members
         self.reduction: Reduction | None = None
+        self.dual_tried = False
 
     def run(self) -> None:
-        """Rounds until the bracket is closed, or most of the time is used up."""
+        """Rounds until the bracket is closed, most of the time is used up, or the tree has better prospects."""
         problem, bracket = self.problem, self.bracket
-        generosity, steps = GROWTH, STEPS
-        while SHARE_OF_TIME > 0.0:
-            self._reduce(steps)
+        generosity, count = GROWTH, float(max(FEWEST_HEAVY, HEAVY * problem.cardinality))
+        began = time.perf_counter()
+        until = began + SHARE_OF_TIME * (problem.deadline - began)
+        while time.perf_counter() < (until if bracket.searchable else problem.deadline) and SHARE_OF_TIME > 0.0:
+            before = problem.best - problem.achieved, len(self.members)
+            self._reduce(int(count))
             self._report()
             work = generosity * (SMALL_WORK + WORK_PER_ENTRY * len(self.members) ** 2)
             for gap in (0.0, self._half_way()):
-                if problem.closed:
-                    return
-                left = SHARE_OF_TIME * (problem.deadline - time.perf_counter())
-                if left <= 0.0 or (bracket.searchable and work > OPERATIONS_PER_SECOND * left):
-                    return
-                self._search_blocks(work, gap)
-            if self.reduction is None and not bracket.searchable:
-                bracket.stuck = True
+                if not problem.closed and work <= OPERATIONS_PER_SECOND * (until - time.perf_counter()):
+                    self._search_blocks(work, gap)
+            if problem.closed:
                 return
-            generosity, steps = GROWTH * generosity, min(2 * steps, MOST_STEPS)
+            if not bracket.searchable:
+                self._ascend_dual()
+                if self.reduction is None:
+                    bracket.stuck = True
+                    return
+            stale = problem.best - problem.achieved > STALE * before[0] and len(self.members) > STALE * before[1]
+            if stale and bracket.searchable and work > OPERATIONS_PER_SECOND * (until - time.perf_counter()):
+                return
+            generosity, count = GROWTH * generosity, max(count, min(WIDER * count, MOST_HEAVY))
 
-    def _reduce(self, steps: int) -> None:
-        """Lower the split by some steps, and the members by what it removes."""
+    def _reduce(self, count: int) -> None:
+        """Lower the split among so many heavy variables, and the members by what it removes."""
         problem, bracket = self.problem, self.bracket
-        if len(self.members) < self.question.size and len(self.members) <= LARGEST_MATERIALISED:
-            self.question, self.asked, self.reduction = restrict(problem, self.members), self.members, None
+        if len(self.members) < SHRUNK * self.question.size:
+            question, kept = restrict(problem, self.members), np.searchsorted(self.asked, self.members)
+            self.reduction = None if self.reduction is None else self.reduction.restricted(question, kept)
+            self.question, self.asked = question, self.members
         question = self.question
         cutoff = self._cutoff(problem.target_gap)
-        if self.reduction is None and question.cardinality < question.size:
-            count = min(max(FEWEST_HEAVY, HEAVY * question.cardinality), question.size)
+        if self.reduction is not None:
+            self.reduction.widen(count)
+        elif 1 < question.cardinality < question.size:
             level = self._scale(cutoff) - question.margin * (1.0 + 1e-9)
-            around = surround_closely(question, count, level - 1e-9 * abs(level))
+            around = surround_closely(question, min(count, question.size), level - 1e-9 * abs(level))
             self.reduction = None if around is None else Reduction(question, around)
         if self.reduction is not None:
-            upper = self.reduction.lower(steps)
+            upper = self.reduction.lower(STEPS)
             upper = problem.scale_value(question.unscale_bound(upper)) if np.isfinite(upper) else np.inf
             _lower(bracket, problem, max(upper, self.removed), "split rows")
             if not problem.closed:
@@ -219,6 +234,20 @@ class Narrowing:
                 bracket.vector = problem.vector = better
                 problem.achieved = problem.scale_value(achieved_value(bracket.operator, better))
             _lower(bracket, problem, max(upper, removed), "block search")
+        self._report()
+
+    def _ascend_dual(self) -> None:
+        """The converged dual, which needs no rows; once."""
+        problem, deadline = self.problem, self.problem.deadline
+        if self.dual_tried:
+            return
+        now = time.perf_counter()
+        problem.deadline, self.dual_tried = now + DUAL_SHARE * max(deadline - now, 0.0), True
+        try:
+            name = "converged penalised dual"
+            _lower(self.bracket, problem, UPPER_BOUNDS[name].bound(problem), name)
+        finally:
+            problem.deadline = deadline
         self._report()
 
     def _find_survivors(self, cutoff: float) -> Indices:
