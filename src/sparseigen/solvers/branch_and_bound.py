@@ -25,6 +25,8 @@ from sparseigen.solvers.truncated_power import solve_truncated_power
 Numbers = NDArray[np.float64]
 
 TIME_LIMIT, GAP = 60.0, 1e-6
+KNOWN = "known bound"
+"""The name in ``options.extra`` of a bound that an earlier search proved, in the units of the matrix searched."""
 GROWTH, SHARE_OF_TIME = 3.0, 0.75
 """Each search over blocks has this many times the work of the one before, and takes this share of the time left at
 most; what remains is for the tree of nodes, which narrows the bracket step by step."""
@@ -95,6 +97,10 @@ def _close(bracket: Bracket, options: SolverOptions, deadline: float, gap: float
     method = try_bounds(problem, ["trace"] if np.isfinite(problem.negative_part) else ["rows"])
     bracket.scale = problem.scale
     _lower(bracket, problem, problem.best, method or "none")
+    known: Proven | None = options.extra.get(KNOWN)
+    if known is not None and known.upper_bound < bracket.upper:
+        bracket.upper, bracket.method = known.upper_bound, known.method
+        problem.best = float(np.nextafter(problem.scale_value(known.upper_bound), np.inf))
     _find(bracket, problem, options)
     problem.vector = bracket.vector
     problem.achieved = problem.scale_value(achieved_value(bracket.operator, bracket.vector))
@@ -129,6 +135,11 @@ def _find(bracket: Bracket, problem: BoundProblem, options: SolverOptions) -> No
             bracket.vector = progress.best
         raise
     bracket.vector = outcome.vector
+    if isinstance(options.start, np.ndarray):  # an answer that was handed in is not lost
+        given = np.flatnonzero(options.start).astype(np.int64)
+        start = SparseVector(given, options.start[given])
+        if len(given) <= bracket.cardinality and recompute_value(searched, start) > outcome.value:
+            bracket.vector = start
     if searched is bracket.operator:  # values of a scaled copy would say nothing
         bracket.history = outcome.history
 
@@ -168,12 +179,12 @@ class Narrowing:
         self.dual_tried = False
 
     def run(self) -> None:
-        """Rounds until the bracket is closed, most of the time is used up, or the tree has better prospects."""
+        """Rounds until the bracket is closed, the time is over, or they gain nothing any more."""
         problem, bracket = self.problem, self.bracket
         generosity, count = GROWTH, float(max(FEWEST_HEAVY, HEAVY * problem.cardinality))
         began = time.perf_counter()
         until = began + SHARE_OF_TIME * (problem.deadline - began)
-        while time.perf_counter() < (until if bracket.searchable else problem.deadline) and SHARE_OF_TIME > 0.0:
+        while not problem.out_of_time and SHARE_OF_TIME > 0.0:
             before = problem.best - problem.achieved, len(self.members)
             self._reduce(int(count))
             self._report()

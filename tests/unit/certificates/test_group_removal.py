@@ -152,3 +152,29 @@ def test_halves_are_tried_until_nothing_gives(monkeypatch):
     assert remove_groups(test, order[::-1]).tolist() == list(range(64))
     assert test.tried == 2
     assert remove_groups(test, order, out_of_time=lambda: True).tolist() == list(range(64))
+
+
+def test_a_wider_and_a_narrower_split_go_on_from_the_one_before(rng, memory):
+    data = rng.standard_normal((30, 60)) * np.linspace(2.0, 1.0, 60)
+    result = se.sparse_eigenvector(se.covariance(data), 5)
+    vector = SparseVector(result.support, result.vector[result.support])
+    problem = BoundProblem(se.covariance(data), 5, vector, achieved=result.value)
+    reduction = Reduction(problem, surround_closely(problem, 15, problem.achieved))
+    first = reduction.lower(30)
+    reduction.widen(10)
+    assert len(reduction.around.heavy) >= 15
+    reduction.widen(40)
+    assert len(reduction.around.heavy) == max(40, len(reduction.around.heavy))
+    assert problem.achieved <= reduction.lower(0) <= first * (1.0 + 1e-12)
+    assert reduction.lower(30) <= first
+    reduction.widen(60)
+    assert reduction.around.outer == -np.inf
+    kept = np.unique(np.concatenate([result.support, np.arange(0, 60, 2)]))
+    question = BoundProblem(se.covariance(data).restricted(kept), 5, None, achieved=result.value)
+    narrower = reduction.restricted(question, kept)
+    assert question.achieved * (1.0 - 1e-12) <= narrower.lower(0)
+    assert question.unscale_bound(narrower.lower(10)) <= problem.unscale_bound(first) * (1.0 + 1e-12)
+    apart = Reduction(problem, surround_closely(problem, 15, problem.achieved))
+    others = np.setdiff1d(np.arange(60), apart.around.heavy)
+    if len(others):
+        assert apart.restricted(BoundProblem(se.covariance(data).restricted(others), 5), others) is None
