@@ -12,8 +12,9 @@ nothing else leaves a device.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,11 @@ BLOCK_ENTRIES = 1 << 23
 """Entries of the factor worked on at a time, about six copies of them."""
 POWER_STEPS = 24
 GOLDEN = 0.6180339887498949
+LARGEST_EXACT = 2.0e8
+"""Multiplications of a Gram matrix above which penalties are compared by one in float32."""
+
+
+BuildForm = Callable[[float, int], "ClosedForm"]
 
 
 def support_points(rows: Array, direction: Array, penalty: float) -> Array:
@@ -196,17 +202,54 @@ def search_penalty(
     place = len(energies) - inside
     ordered = np.partition(energies, (place - 1, place))
     low, width = float(ordered[place - 1]), float(ordered[place] - ordered[place - 1])
+    held = isinstance(rows, np.ndarray)
+    build: BuildForm = _Trials(rows, direction).build if held else partial(_build_form, rows, direction)
     left, right = 0.0, 1.0
-    inner, outer = (_build_form(rows, direction, low + at * width, cardinality) for at in (1.0 - GOLDEN, GOLDEN))
+    inner, outer = (build(low + at * width, cardinality) for at in (1.0 - GOLDEN, GOLDEN))
     hopeless = min(inner.promise, outer.promise) > hopeless_above
     for _ in range(0 if hopeless else trials - 2):
         if inner.promise <= outer.promise:
             right, outer = left + GOLDEN * (right - left), inner
-            inner = _build_form(rows, direction, low + (right - GOLDEN * (right - left)) * width, cardinality)
+            inner = build(low + (right - GOLDEN * (right - left)) * width, cardinality)
         else:
             left, inner = right - GOLDEN * (right - left), outer
-            outer = _build_form(rows, direction, low + (left + GOLDEN * (right - left)) * width, cardinality)
+            outer = build(low + (left + GOLDEN * (right - left)) * width, cardinality)
     return min(inner, outer, key=lambda form: form.promise)
+
+
+class _Trials:
+    """Closed forms of one direction at several penalties: what does not depend on the penalty is computed once.
+
+    With z_i = a_i g_i + b_i q the Gram matrix of the points is that of the a_i g_i, and rank two more.
+    """
+
+    def __init__(self, rows: Numbers, direction: Numbers) -> None:
+        self.direction = direction
+        self.along = rows @ direction
+        self.energies, self.squares = self.along**2, row_dots(rows, rows)
+        self.across = rows - self.along[:, None] * direction
+        self.lengths = np.clip(np.sqrt(row_dots(self.across, self.across)), TINY, None)
+        if rows.shape[0] * rows.shape[1] ** 2 > LARGEST_EXACT:  # promises rank penalties, and prove nothing
+            self.across = self.across.astype(np.float32)
+
+    def build(self, penalty: float, cardinality: int) -> ClosedForm:
+        """The form at a penalty, with its promise."""
+        inside = self.energies > penalty
+        rise = np.sqrt(np.clip(self.energies - penalty, TINY, None))
+        room = np.clip(penalty - self.energies, 1e-30, None)
+        wanted = np.sqrt(penalty * np.clip(self.squares - penalty, 0.0, None) / room)
+        factors = np.where(inside, self.along / rise, wanted / self.lengths)
+        active = np.flatnonzero(factors)
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = self.across[active] * factors[active, None].astype(self.across.dtype)
+            gram = multiply_transposed(points, points).astype(np.float64)
+            shares = np.where(inside, rise, 0.0)
+            mixed = points.T @ shares[active].astype(points.dtype)
+            gram += np.outer(mixed, self.direction) + np.outer(self.direction, mixed)
+            gram += float(shares @ shares) * np.outer(self.direction, self.direction)
+        if not np.isfinite(gram).all() or not float(gram.trace()) < LARGEST_POINT**2:
+            return ClosedForm(self.direction, penalty, np.inf)
+        return ClosedForm(self.direction, penalty, float(np.linalg.eigvalsh(gram)[-1]) + cardinality * penalty)
 
 
 def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:

@@ -53,7 +53,9 @@ FEW_STEPS, PATIENCE = 12, 2
 """Most steps of `default` where the gap stays open, and times more where it is nearly closed: there they prove."""
 HOPELESS = 1.5
 """A closed form this many times above the best bound is not searched for a better penalty."""
-LARGEST_STEP = 1.0e8
+OUT_OF_REACH = 4.0
+"""`default` gives up an ascent whose third step leaves this many times the gap that another bound leaves."""
+LARGEST_STEP = 6.0e8
 """Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this, and the factor is
 not held either."""
 EXACT, NEARLY_EXACT = 1e-8, 2e-4
@@ -165,9 +167,17 @@ def _find_dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots:
     return points, float(((spread @ weights) / slope).sum())
 
 
+def can_ascend(problem: BoundProblem) -> bool:
+    """Whether `default` affords steps of the ascent, beyond the closed form."""
+    if problem.holds_matrix:
+        return True
+    rank = problem.operator.factor_rank
+    return rank > 0 and _step_cost(problem.size, rank) <= LARGEST_STEP
+
+
 def penalised_bound(problem: BoundProblem) -> float:
     """The best bound over the closed form and as many steps of the ascent as `default` affords."""
-    in_blocks = problem.dense is None and _step_cost(problem.size, problem.operator.factor_rank) > LARGEST_STEP
+    in_blocks = not can_ascend(problem)
     factor = find_factor(problem, in_blocks=in_blocks)
     if factor is None:
         return np.inf
@@ -211,6 +221,7 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
     form = search_penalty(rows, direction, cardinality, cardinality, TRIALS, hopeless_above=hopeless)
     kept: Numbers | ClosedForm | None = form if form.promise < problem.best else None
     promised = min(form.promise, problem.best)
+    out_of_reach = OUT_OF_REACH * (problem.best - problem.achieved)
     for done, step in enumerate(ascend(rows, direction, penalty, cardinality) if steps >= 0 else ()):
         if step.bound < promised:
             kept, promised = step.points, step.bound
@@ -218,6 +229,8 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
         settled = done > 1 and step.limit > promised * (1.0 - 1e-7)
         nearly = promised - problem.achieved <= NEARLY_EXACT * abs(promised)
         if done >= (patience * steps if nearly else few) or closed or settled or problem.out_of_time:
+            break
+        if patience > 1 and done > 1 and step.bound - problem.achieved > out_of_reach:
             break
     gap = (promised - problem.achieved) / max(abs(promised), ZERO)
     if EXACT < gap < NEARLY_EXACT and cardinality >= NEIGHBOURS_FROM:

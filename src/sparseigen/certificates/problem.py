@@ -30,6 +30,8 @@ from sparseigen.operators.wrapped import scale_operator
 Numbers = NDArray[np.float64]
 
 BLOCK_ENTRIES = 1 << 20
+TARGET_GAP = 5e-7
+"""Relative gap below which no further bound is tried."""
 LARGEST_FETCHED = 2048
 """Matrices up to this size are formed even where the entries have to be fetched from a device."""
 
@@ -60,10 +62,12 @@ class BoundProblem:
     achieved: float = -np.inf
     best: float = np.inf
     deadline: float = np.inf
-    target_gap: float = 5e-7
+    target_gap: float = TARGET_GAP
     exponent: int = field(init=False)
     columns_left: float = field(init=False)
     """Columns of A that may still be asked for."""
+    settled: tuple[SparseVector | None, float, Numbers] | None = field(init=False, default=None)
+    """The row bound from an answer, and its weights."""
     left_out: str = field(init=False, default="")
     """What was not computed because it would take too many columns, for the certificate's method."""
 
@@ -108,6 +112,7 @@ class BoundProblem:
             _ = self.dense  # scaled once, for all copies
         question = copy.copy(self)
         question.__dict__.pop("margin", None)
+        question.settled = None
         question.cardinality, question.vector, question.best = cardinality, vector, best
         question.achieved, question.columns_left = self.scale_value(achieved), self.operator.costs.affordable_columns
         return question
@@ -189,8 +194,10 @@ class BoundProblem:
         """
         rows = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
         if self.dense is not None:
-            block = self.dense if wanted is None else self.dense[wanted]
-            return *kernels.top_row_sums(block, rows, weights, self.cardinality - 1), np.zeros(len(rows))
+            most = 2 * len(rows) > self.size  # then all rows cost less than a copy of those wanted
+            block, places = (self.dense, np.arange(self.size)) if most else (self.dense[rows], rows)
+            sums, least = kernels.top_row_sums(block, places, weights, self.cardinality - 1)
+            return (sums[rows], least[rows], np.zeros(len(rows))) if most else (sums, least, np.zeros(len(rows)))
         operator, power = self._searchable
         found = operator.top_row_sums(rows, weights, self.cardinality - 1)
         with np.errstate(over="ignore"):

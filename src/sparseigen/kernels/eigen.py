@@ -10,7 +10,7 @@ import math
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class _BlasThreads:
                 return
             loaded = "scipy.linalg" in sys.modules  # brings a BLAS of its own
             if self.controller is None or loaded != self.sees_scipy:
-                from threadpoolctl import ThreadpoolController
+                from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
                 self.controller, self.sees_scipy = ThreadpoolController(), loaded
             self.limits = self.controller.limit(limits=1, user_api="blas")
@@ -120,6 +120,10 @@ def run_arpack(
     return found if isinstance(found, tuple) else (found, np.empty((len(start), 0)))
 
 
+LARGEST_SINGLE = 1024
+"""Up to this size a decomposition takes one BLAS thread: see `one_blas_thread`."""
+
+
 def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[Weights, float]:
     """The leading eigenvector and eigenvalue of a small symmetric matrix."""
     size = len(matrix)
@@ -128,8 +132,11 @@ def leading_eigenpair(matrix: NDArray[np.float64]) -> tuple[Weights, float]:
         return vectors[:, -1], float(values[-1])
     from scipy.linalg import eigh
 
-    values, vectors = eigh(matrix, subset_by_index=[size - 1, size - 1], check_finite=False)
-    return vectors[:, 0], float(values[0])
+    with one_blas_thread() if size <= LARGEST_SINGLE else nullcontext():
+        values, vectors = eigh(matrix, subset_by_index=[size - 1, size - 1], check_finite=False)
+        if vectors.shape[1] == 0:  # LAPACK's subset driver may return no vector where eigenvalues tie
+            values, vectors = eigh(matrix, check_finite=False)
+    return vectors[:, -1], float(values[-1])
 
 
 SMALLEST_WARM = 24

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparseigen.certificates.penalised_dual import can_ascend
 from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
-from sparseigen.certificates.small_proof import search_small
+from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate, Stage, StopReason
 from sparseigen.solvers.eigenpairs import recompute_value
@@ -29,7 +29,6 @@ from sparseigen.solvers.truncated_power import (
     EXPECTED_PRODUCTS,
     PowerSearch,
     Run,
-    count_swap_work,
 )
 
 FIRST_START = "max-variance"
@@ -37,12 +36,12 @@ FIRST_START = "max-variance"
 BLOCKS = "block search"
 BOUND_EFFORTS = {"quick": QUICK, "default": "default", "thorough": "tight"}
 """The effort of the bounds that goes with that of a solve."""
-ASCENT_STEPS = 10
-"""Steps of the dual ascent, p x r^2 multiplications each, for the decision what comes first."""
 ROW_WORK = {"quick": 0.0, "default": 1.6e10, "thorough": 4.0e11}
 """Multiplications that may be spent on columns of a matrix too large to be held."""
 BLOCK_WORK = {"default": 1.0e8, "thorough": 5.0e9}
 """Operations of the search over blocks; a million take about 2 ms."""
+FAR = 1e-3
+"""Gaps up to this are not worth the steps of the split within `default`."""
 TINY = 64
 """Up to this size the search over blocks comes before further starts."""
 
@@ -66,11 +65,14 @@ class Steering:
 
     def __init__(self, operator: Operator, cardinality: int, options: SolverOptions) -> None:
         self.operator, self.cardinality, self.options = operator, cardinality, options
-        self.search = PowerSearch(operator.prepared_for(EXPECTED_PRODUCTS.get(FIRST_START, 30)), cardinality, options)
+        # Where data are read in passes, one that forms the matrix costs less than those of a plain run.
+        alone = operator.costs.columns_per_pass is None
+        products = EXPECTED_PRODUCTS.get(FIRST_START, 30) if alone else EXPECTED_PRODUCTS["auto"]
+        self.search = PowerSearch(operator.prepared_for(products), cardinality, options)
         self.problem: BoundProblem | None = None
         self.method = "none"
-        self.tried: dict[str, SparseVector] = {}
-        """By the name of a bound the answer it was last tried with."""
+        self.tried: dict[str, bytes] = {}
+        """By the name of a bound the support it was last tried with."""
         self.stages: list[Stage] = []
         self.settings: dict[str, Any] = {"start": FIRST_START, "polish": "solve", "effort": options.effort}
         self.cut_short = False
@@ -125,7 +127,7 @@ class Steering:
                 affordable = ROW_WORK[self.options.effort] / max(self.operator.costs.step(1), 1.0)
                 self.problem.columns_left = min(self.problem.columns_left, affordable)
         problem = self.problem
-        if problem.vector is not vector:
+        if problem.vector is None or not np.array_equal(problem.vector.indices, vector.indices):
             problem.vector = vector
             problem.achieved = problem.scale_value(achieved_value(self.operator, vector))
         problem.deadline = self.options.deadline
@@ -133,14 +135,19 @@ class Steering:
             problem.deadline = min(problem.deadline, time.perf_counter() + TIGHT_SECONDS)
         return problem
 
+    @property
+    def support(self) -> bytes:
+        """The variables of the best answer so far, for comparisons."""
+        return self.search.best.vector.indices.tobytes()
+
     def untried(self, names: Iterable[str]) -> list[str]:
         """Those of the names that were not tried with this answer."""
-        return [name for name in names if self.tried.get(name) is not self.search.best.vector]
+        return [name for name in names if self.tried.get(name) != self.support]
 
     def lower(self, names: Iterable[str]) -> None:
         """Lower the bound by those of these names that were not tried with this answer."""
         problem, names = self.pose(), self.untried(names)
-        self.tried |= dict.fromkeys(names, self.search.best.vector)
+        self.tried |= dict.fromkeys(names, self.support)
         method = try_bounds(problem, names)
         if method is not None:
             left_out = problem.left_out and not problem.closed
@@ -225,15 +232,26 @@ def ascend_dual(steering: Steering) -> None:
     steering.lower([_name_dual(steering)])
 
 
+def bound_rows(steering: Steering) -> None:
+    """The scaled row bound of a matrix that is held."""
+    steering.lower(["scaled rows"])
+
+
+def split_rows(steering: Steering) -> None:
+    """Rows and spectrum together."""
+    steering.lower(["converged split rows" if steering.options.effort == "thorough" else "split rows"])
+
+
 def prove_further(steering: Steering) -> None:
-    """Every bound of the effort that this answer has not been tried with."""
-    steering.lower(list_bounds(steering.operator, BOUND_EFFORTS[steering.options.effort]))
+    """Every other bound of the effort that this answer has not been tried with."""
+    names = list_bounds(steering.operator, BOUND_EFFORTS[steering.options.effort])
+    steering.lower(name for name in names if name not in {"split rows", _name_dual(steering)})
 
 
 def search_blocks(steering: Steering) -> None:
     """The exact search over blocks, as far as its work reaches; where it finds a better answer, that is the answer."""
-    problem, search = steering.pose(), steering.search
-    steering.tried[BLOCKS] = search.best.vector
+    problem = steering.pose()
+    steering.tried[BLOCKS] = steering.support
     upper, better = search_small(problem, BLOCK_WORK[steering.options.effort])
     if better is not None:
         _adopt(steering, better)
@@ -251,32 +269,18 @@ def _adopt(steering: Steering, vector: SparseVector) -> None:
     steering.pose()
 
 
-def _ascent_is_cheaper_than(search: Callable[[Steering], float], steering: Steering) -> bool:
-    """Whether the dual ascent, untried from this answer, costs less than a stage of search that it may spare."""
-    operator = steering.operator
-    rank = operator.factor_rank or operator.size
-    ascent = ASCENT_STEPS * 2.0 * operator.size * rank**2
-    return ascent <= search(steering) and _has_untried_dual(steering)
-
-
-def _count_starts(steering: Steering) -> float:
-    """Operations of the starts beyond the first."""
-    return EXPECTED_PRODUCTS["auto"] * steering.operator.costs.step(steering.cardinality)
-
-
-def _count_swaps(steering: Steering) -> float:
-    """Operations of the exchanges."""
-    return count_swap_work(steering.operator, steering.cardinality, steering.search.best)
-
-
 def _has_untried_dual(steering: Steering) -> bool:
-    return bool(steering.untried([_name_dual(steering)]))
+    """Whether the ascent of the effort is affordable, and was not tried with this answer."""
+    affordable = steering.options.effort == "thorough" or can_ascend(steering.pose())
+    return affordable and bool(steering.untried([_name_dual(steering)]))
 
 
 def _can_search_blocks(steering: Steering) -> bool:
     """Whether the matrix is held, the answer may be any vector, and was not searched from already."""
     if steering.options.nonnegative or steering.cardinality >= steering.operator.size:
         return False
+    if WORK_PER_ENTRY * steering.operator.size**2 > BLOCK_WORK[steering.options.effort]:
+        return False  # it would not do to see whether a search is worth its while
     return steering.pose().holds_matrix and bool(steering.untried([BLOCKS]))
 
 
@@ -285,18 +289,30 @@ def _is_tiny(steering: Steering) -> bool:
     return steering.operator.size <= TINY and _can_search_blocks(steering)
 
 
+def _holds_matrix(steering: Steering) -> bool:
+    """Whether rows cost less than more starts."""
+    return steering.pose().holds_matrix and bool(steering.untried(["scaled rows"]))
+
+
+def _is_far(steering: Steering) -> bool:
+    """Whether the gap is still worth another kind of bound."""
+    return steering.options.effort == "thorough" or steering.gap > FAR
+
+
 BEYOND_QUICK = ("default", "thorough")
 STAGES = (
     StageSpec("plain run", run_plainly, EFFORTS, proves=False),
     StageSpec("bound", prove_quickly, EFFORTS, proves=True),
+    StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_holds_matrix),
     StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_is_tiny),
-    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, True, partial(_ascent_is_cheaper_than, _count_starts)),
     StageSpec("more starts", run_more_starts, BEYOND_QUICK, proves=False),
-    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, True, partial(_ascent_is_cheaper_than, _count_swaps)),
     StageSpec("swaps", exchange, BEYOND_QUICK, proves=False),
+    StageSpec("bound", prove_quickly, BEYOND_QUICK, proves=True),
+    StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_holds_matrix),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
-    StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True),
+    StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_is_far),
     StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_can_search_blocks),
+    StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True),
 )
 """In the order in which they are tried; each only while the bracket is open."""
 
