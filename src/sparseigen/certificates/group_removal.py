@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma
 from sparseigen.certificates.scaled_rows import improve_weights, row_ceilings, row_values, starting_weights
@@ -151,9 +152,11 @@ def make_test(problem: BoundProblem, around: Surroundings, split: Split, cutoff:
     upper = np.triu(split.ratios, 1)
     with np.errstate(divide="ignore"):
         lower = np.where(upper > 0.0, 1.0 / upper, 0.0).T
-    part = 0.5 * (split.part + split.part.T)
-    exact = Split(split.matrix, split.others, split.cardinality, split.n_inside, part, upper + lower)
-    inner, sums, least = exact.sums()
+    part, places = 0.5 * (split.part + split.part.T), np.arange(len(heavy), dtype=np.int64)
+    inner = np.abs(part) * (upper + lower)
+    taken = np.ascontiguousarray(np.hstack([inner, split.others]))
+    count = min(split.cardinality, taken.shape[1]) - 1
+    sums, least = kernels.top_row_sums(taken, places, np.ones(taken.shape[1]), count)
     products = np.empty((len(heavy), problem.size))
     for members, block in problem.blocks(heavy):
         products[np.searchsorted(heavy, members)] = np.abs(block) * weights / weights[members, None]

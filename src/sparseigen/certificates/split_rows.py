@@ -96,8 +96,6 @@ def lower_split(
     spectrum = _Spectrum(size)
     part, ratios = split.part.copy(), split.ratios.copy()
     best, stale, below, lowest = split, 0, level, np.inf
-    if np.isfinite(split.value):  # some steps were made: C is no more close to its diagonal
-        spectrum.begin(matrix - part + np.diag(split.sums()[1]))
     for _ in range(steps):
         current = Split(matrix, split.others, split.cardinality, part, ratios)
         products, rows, least = current.sums()
@@ -143,10 +141,6 @@ class _Spectrum:
         self.vectors: Numbers | None = None
         self.calls = 0
 
-    def begin(self, matrix: Numbers) -> None:
-        """Start from the eigenvectors of a matrix close to the first one."""
-        self.vectors = np.linalg.eigh(matrix)[1][:, -FOLLOWED:]
-
     def follow(self, matrix: Numbers) -> tuple[Numbers, Numbers]:
         """Eigenvalues ascending and vectors: all of a small matrix, the leading ones of others."""
         if self.size < 4 * FOLLOWED:
@@ -154,7 +148,8 @@ class _Spectrum:
             return values, vectors
         if self.vectors is None:
             largest = np.argsort(-matrix.diagonal(), kind="stable")[:FOLLOWED]
-            self.vectors = np.eye(self.size)[:, largest]
+            begun = np.count_nonzero(matrix) > self.size  # steps were made before: C is no longer diagonal
+            self.vectors = np.linalg.eigh(matrix)[1][:, -FOLLOWED:] if begun else np.eye(self.size)[:, largest]
         self.calls += 1
         for _ in range(ROUNDS if self.calls <= EARLY else 1):
             fresh = self.rng.standard_normal((self.size, 4))
