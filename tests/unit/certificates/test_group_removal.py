@@ -18,6 +18,7 @@ from sparseigen.certificates.group_removal import (
     surround_closely,
 )
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.split_rows import Surroundings
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
 from tests.brute_force import KINDS, small_matrix
@@ -77,6 +78,11 @@ def test_nothing_is_removed_by_rows_above_the_cutoff(rng, memory, monkeypatch):
     reduction = Reduction(problem, surround_closely(problem, 3, values.max()))
     everything = list(range(SIZE))
     assert reduction.find_survivors(float(np.median(values)) * 0.1).tolist() == everything
+    # What lies outside is larger than what is heavy: the rows there alone say so.
+    matrix = np.diag([1.0, 1.0, 3.0, 3.0])
+    upside_down = Surroundings(np.array([0, 1]), np.ones(4), 3.0 / 4.0)
+    question = BoundProblem(as_operator(matrix), 2)
+    assert Reduction(question, upside_down).find_survivors(0.5).tolist() == [0, 1, 2, 3]
     monkeypatch.setattr(group_removal, "MOST_PRODUCTS", 1)
     assert reduction.find_survivors(10.0 * values.max()).tolist() == everything
 
