@@ -111,7 +111,7 @@ def reduced_bound(problem: BoundProblem) -> float:
         return root.bound
     if root.bound <= cutoff:
         return cutoff
-    rest = _restrict(problem, root.members)
+    rest = restrict(problem, root.members)
     rest.best = rest.scale_value(problem.unscale_bound(min(problem.best, root.bound)))
     for bound in BOUNDS:
         rest.best = min(rest.best, bound(rest))
@@ -121,7 +121,7 @@ def reduced_bound(problem: BoundProblem) -> float:
     return max(cutoff, min(root.bound, remaining + 4.0 * UNIT * abs(remaining)))
 
 
-def _restrict(problem: BoundProblem, members: Indices) -> BoundProblem:
+def restrict(problem: BoundProblem, members: Indices) -> BoundProblem:
     """The same question about the members alone."""
     vector = problem.vector
     if vector is not None:

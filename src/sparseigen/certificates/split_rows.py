@@ -145,7 +145,8 @@ class _Spectrum:
             return values, vectors
         if self.vectors is None:
             largest = np.argsort(-matrix.diagonal(), kind="stable")[:FOLLOWED]
-            self.vectors = np.eye(self.size)[:, largest]
+            begun = np.count_nonzero(matrix) > self.size  # steps were made before: C is no longer diagonal
+            self.vectors = np.linalg.eigh(matrix)[1][:, -FOLLOWED:] if begun else np.eye(self.size)[:, largest]
         self.calls += 1
         for _ in range(ROUNDS if self.calls <= EARLY else 1):
             fresh = self.rng.standard_normal((self.size, 4))

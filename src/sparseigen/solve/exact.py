@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+
 from sparseigen.certificates.portfolio import EFFORTS
-from sparseigen.checks.arguments import check_choice, check_start_vector
+from sparseigen.certificates.problem import Proven
+from sparseigen.checks.arguments import check_choice, check_result, check_start_vector
+from sparseigen.errors import StartError
 from sparseigen.operators.build import as_operator
+from sparseigen.operators.contract import SparseVector
 from sparseigen.results import Certificate, SparseEigResult
 from sparseigen.solve.eigenvector import Request
+from sparseigen.solvers.branch_and_bound import KNOWN
+from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import OnIteration
+
+SAME_VALUE = 1e-6
+"""Relative difference up to which two values are the same, whatever way the matrix is held."""
 
 
 def solve_exact(
@@ -38,7 +49,9 @@ def solve_exact(
     gap : float
         Stop when the relative gap is proven to be at most this.
     warm_start : array of shape (n_features,) or SparseEigResult, optional
-        A vector to start the search for good answers from, instead of the default solver's own starts.
+        A vector to start the search for good answers from, instead of the default solver's own starts. An earlier
+        result is continued: its answer and the end of the bracket that it proved (for this many variables or more) are
+        taken over, so that the bracket does not become wider. The caller vouches that it belongs to the same matrix.
     on_iteration : callable, optional
         Called as ``on_iteration(iteration, vector, value)`` at iterations and nodes; if it has a method
         ``on_bracket``, that is called as ``on_bracket(iteration, low, high)`` at every node.
@@ -46,11 +59,14 @@ def solve_exact(
     Returns
     -------
     SparseEigResult
-        ``certificate`` is the bracket; ``stop_reason`` is "bracket_closed", "gap" or "time_limit"; ``settings`` holds
-        the number of ``nodes`` and ``presolved_size``, the number of variables that probing left.
+        ``certificate`` is the bracket; ``stop_reason`` is "bracket_closed", "gap" or "time_limit", or "completed" where
+        the matrix is so large that the time allows no further step; ``settings`` holds the number of ``nodes`` and
+        ``presolved_size``, the number of variables that could not be ruled out before.
 
     Raises
     ------
+    StartError
+        If ``warm_start`` is a result whose value is not that of its vector for this matrix.
     SolveInterrupted
         On Ctrl-C; a KeyboardInterrupt whose ``result`` has the bracket reached.
 
@@ -71,7 +87,34 @@ def solve_exact(
     request = Request(
         operator, which=which, method="exact", start=start, on_iteration=on_iteration, method_options=limits
     )
-    return request.answer(request.check_cardinality(cardinality))
+    cardinality = request.check_cardinality(cardinality)
+    if isinstance(warm_start, SparseEigResult):
+        known = _continue_from(check_result(warm_start, "warm_start"), request, cardinality)
+        if known is not None:
+            request.options.extra[KNOWN] = known
+    return request.answer(cardinality)
+
+
+def _continue_from(earlier: SparseEigResult, request: Request, cardinality: int) -> Proven | None:
+    """The bound that an earlier result proves for this question; refused where it belongs to another matrix."""
+    indices = np.flatnonzero(earlier.vector).astype(np.int64)
+    value = recompute_value(request.operator, SparseVector(indices, earlier.vector[indices]))
+    size = max(abs(value), abs(earlier.value))
+    if not abs(value - earlier.value) <= SAME_VALUE * size:
+        message = (
+            f"warm_start has the value {earlier.value:.9g}, but x'Ax of its vector is {value:.9g}: it is the result of "
+            "another matrix. Pass warm_start=result.vector to use the vector alone."
+        )
+        raise StartError(message, parameter="warm_start")
+    proof, settings = earlier.certificate, earlier.settings
+    same_question = settings.get("which") == request.which and "candidates" not in settings
+    if proof is None or not same_question or earlier.cardinality < cardinality:
+        return None
+    end = proof.upper_bound if request.unit > 0.0 else proof.lower_bound
+    upper = end * request.unit
+    if abs(request.unit) != 1.0:
+        upper = math.nextafter(upper, math.inf)
+    return Proven(upper, proof.method, proof.scale * abs(request.unit)) if math.isfinite(upper) else None
 
 
 def upper_bound(A: Any, cardinality: int, *, which: str = "largest", effort: str = "default") -> Certificate:

@@ -72,7 +72,8 @@ class Search:
         self, problem: BoundProblem, alive: Indices, incumbent: SparseVector, gap: float, progress: Progress
     ) -> None:
         self.problem, self.alive, self.progress, self.gap = problem, alive, progress, gap
-        matrix = problem.dense if problem.dense is not None else problem.block(alive)
+        held = problem.dense if len(alive) == problem.size else None
+        matrix = problem.block(alive) if held is None else held
         diagonal = np.ascontiguousarray(problem.diagonal[alive])
         self.tree = Tree(np.ascontiguousarray(matrix), diagonal, problem.cardinality, problem.margin)
         self.incumbent, self.lower = incumbent, problem.achieved

@@ -100,3 +100,43 @@ def test_an_answer_is_a_start() -> None:
     for wrong, message in ((np.ones(4), "warm_start has shape"), (np.zeros(13), "Leave warm_start out")):
         with pytest.raises(errors.StartError, match=message):
             se.solve_exact(matrix, 5, warm_start=wrong)
+
+
+@pytest.mark.parametrize("which", ["largest", "smallest"])
+@pytest.mark.parametrize("factor", [1.0, 2.0**700])
+def test_an_earlier_result_is_continued(which, factor) -> None:
+    """Answer and bound are those of the earlier result or better, also where there is no time for anything."""
+    matrix = np.cov(np.random.default_rng(3).standard_normal((40, 60)), rowvar=False) * factor
+    first = se.solve_exact(matrix, 14, which=which, time_limit=0.3)
+    second = se.solve_exact(matrix, 14, which=which, time_limit=1e-3, warm_start=first)
+    assert not first.certificate.optimal
+    low, high = first.certificate.lower_bound, first.certificate.upper_bound
+    assert second.certificate.lower_bound >= low - 1e-15 * abs(low)
+    assert second.certificate.upper_bound <= high + 1e-15 * abs(high)
+    sign = 1.0 if which == "largest" else -1.0
+    assert sign * second.value >= sign * first.value - 1e-12 * abs(first.value)
+
+
+def test_bounds_of_more_variables_or_of_another_question(rng) -> None:
+    """A bound for more variables holds; for fewer, of the other end or of some candidates it says nothing here."""
+    matrix = small_matrix(rng, 9, "gram")
+    wanted = brute_force(matrix, 4)
+    others = [
+        se.sparse_eigenvector(matrix, 3),
+        se.sparse_eigenvector(matrix, 4, which="smallest"),
+        se.sparse_eigenvector(matrix, 4, candidates=[0, 1, 2, 3, 4]),
+        se.sparse_eigenvector(matrix, 4, certify=False),
+        se.sparse_eigenvector(matrix, 6),
+    ]
+    for earlier in others:
+        result = se.solve_exact(matrix, 4, warm_start=earlier)
+        assert result.value == pytest.approx(wanted)
+        assert result.certificate.optimal
+
+
+def test_a_result_of_another_matrix_is_refused(rng) -> None:
+    matrix = small_matrix(rng, 9, "gram")
+    earlier = se.solve_exact(matrix, 3)
+    with pytest.raises(errors.StartError, match="result of another matrix"):
+        se.solve_exact(matrix + np.eye(9), 3, warm_start=earlier)
+    assert se.solve_exact(matrix + np.eye(9), 3, warm_start=earlier.vector).certificate.optimal

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.certificates.problem import BoundProblem
 from sparseigen.errors import OptionError, SolveInterrupted
 from sparseigen.operators.contract import SparseVector
-from sparseigen.solvers.branch_and_bound import find_survivors
 from sparseigen.solvers.truncated_power import solve_truncated_power
 from tests.brute_force import brute_force, small_matrix
 
@@ -20,18 +18,6 @@ from tests.brute_force import brute_force, small_matrix
 def hard():
     """Noise, where the root bound leaves a wide gap."""
     return np.cov(np.random.default_rng(3).standard_normal((40, 60)), rowvar=False)
-
-
-def test_presolve_from_blocks_keeps_every_better_support(rng, monkeypatch):
-    data = rng.standard_normal((12, 40)) * np.linspace(3.0, 0.1, 40)
-    operator = se.covariance(data)
-    result = se.solve_exact(operator, 3)
-    monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
-    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
-    problem = BoundProblem(operator, 3, SparseVector(result.support, result.vector[result.support]))
-    alive = find_survivors(problem, problem.scale_value(0.999 * result.value), 4)
-    assert len(alive) < 40
-    assert set(result.support) <= set(alive.tolist())
 
 
 def test_time_limit_returns_a_valid_bracket(hard, bounds_alone):
@@ -56,7 +42,7 @@ def test_blocks_are_searched_before_the_tree(hard, not_in_memory, monkeypatch):
     expected = se.solve_exact(hard, 5)
     assert expected.certificate.optimal
     monkeypatch.setattr("sparseigen.solvers.branch_and_bound.solve_truncated_power", poor)
-    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.list_bounds", no_bounds)
     if not_in_memory:
         monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
     listener = StopAfter(-1)
@@ -175,25 +161,19 @@ def test_ties_and_duplicates_are_proven():
 
 
 @pytest.fixture
-def operator(rng):
-    """Columns of decreasing size: a few of them are all that matters."""
-    return se.covariance(rng.standard_normal((12, 20)) * np.linspace(3.0, 0.1, 20))
-
-
-@pytest.fixture
 def not_held(monkeypatch):
     """Matrices of more than five variables are not held by certificates; the search holds up to twelve."""
     monkeypatch.setattr("sparseigen.certificates.problem.LARGEST_MATERIALISED", 5)
     monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 12)
 
 
-def nothing_proven(problem, effort):
-    return np.inf, "none"
+def no_bounds(operator, effort):
+    return []
 
 
 def test_search_after_presolve_from_blocks(rng, not_held, monkeypatch, bounds_alone):
     operator = se.covariance(rng.standard_normal((40, 20)) * np.linspace(3.0, 0.1, 20))
-    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.list_bounds", no_bounds)
     best = brute_force(operator.to_dense(), 3)
     result = se.solve_exact(operator, 3)
     assert result.value == pytest.approx(best)
@@ -205,37 +185,39 @@ def test_search_after_presolve_from_blocks(rng, not_held, monkeypatch, bounds_al
 
 
 def test_too_many_variables_left_are_not_searched(rng, not_held, monkeypatch):
-    """The bracket of the root stands, and the reason says that nothing was stopped by a limit."""
-    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
-    operator = se.covariance(rng.standard_normal((60, 20)))  # noise: probing removes next to nothing
-    result = se.solve_exact(operator, 6)
+    """The bound is lowered as long as there is time; a search would take more memory than it may."""
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.list_bounds", no_bounds)
+    operator = se.covariance(rng.standard_normal((60, 20)))  # noise: next to nothing can be removed
+    result = se.solve_exact(operator, 6, time_limit=0.5)
     best = brute_force(operator.to_dense(), 6)
     assert result.settings["presolved_size"] > 12
-    assert result.stop_reason is se.results.StopReason.COMPLETED
-    assert result.certificate.method == "rows"
+    assert result.stop_reason is se.results.StopReason.TIME_LIMIT
+    assert result.certificate.method == "split rows"
     assert result.settings["nodes"] == 0
     assert result.certificate.lower_bound <= best <= result.certificate.upper_bound
 
 
+def test_what_the_time_does_not_allow_is_not_begun(rng, not_held, monkeypatch):
+    """No rows can be formed and no search made: the reason says that no limit stopped anything."""
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.list_bounds", no_bounds)
+    monkeypatch.setattr("sparseigen.certificates.group_removal.PRODUCTS_PER_SECOND", 1e-3)
+    operator = se.covariance(rng.standard_normal((60, 20)))
+    result = se.solve_exact(operator, 6)
+    assert result.stop_reason is se.results.StopReason.COMPLETED
+    assert result.certificate.method == "trace"
+    assert result.certificate.lower_bound <= brute_force(operator.to_dense(), 6) <= result.certificate.upper_bound
+
+
 def test_presolve_alone_can_prove(not_held, monkeypatch):
     """One factor of uneven loadings: rows weighted by the answer are exact, rows as they are prove little."""
-    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.smallest_bound", nothing_proven)
+    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.list_bounds", no_bounds)
+    monkeypatch.setattr("sparseigen.certificates.group_removal.Reduction.lower", lambda self, steps: np.inf)
     loadings = np.r_[4.0, 3.0, 2.0, np.zeros(9)]
     result = se.solve_exact(np.outer(loadings, loadings) + 0.1 * np.eye(12), 3, gap=1e-3)
     assert result.certificate.method == "presolve"
     assert result.settings["presolved_size"] == 0
     assert result.value == pytest.approx(29.1)
     assert result.value <= result.certificate.upper_bound <= 29.1 * (1.0 + 1e-3)
-
-
-def test_presolve_removes_nothing_it_cannot_afford_to_look_at(operator, not_held, monkeypatch):
-    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.LARGEST_MATERIALISED", 5)
-    best = se.solve_exact(operator, 3)
-    problem = BoundProblem(operator, 3, SparseVector(best.support, best.vector[best.support]))
-    cutoff = problem.scale_value(0.999 * best.value)
-    assert len(find_survivors(problem, cutoff, 4)) < 20
-    monkeypatch.setattr("sparseigen.solvers.branch_and_bound.MOST_ROWS_ABOVE", 0)
-    assert find_survivors(problem, cutoff, 4).tolist() == list(range(20))
 
 
 def test_time_is_over_before_the_search(bounds_alone):
