@@ -17,12 +17,21 @@ import numpy as np
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, UNIT, gamma
+from sparseigen.certificates.rounding import TINY, UNIT, ZERO, gamma
 from sparseigen.certificates.scaled_rows import improve_weights, row_ceilings, row_values, starting_weights
+from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.certificates.spectral import cholesky_defect
-from sparseigen.certificates.split_rows import TEMPERATURE, Split, Surroundings, begin_split, lower_split, prove_split
+from sparseigen.certificates.split_rows import (
+    TEMPERATURE,
+    Split,
+    Surroundings,
+    begin_split,
+    lower_split,
+    plan_split,
+    prove_split,
+)
 from sparseigen.kernels.eigen import one_blas_thread
-from sparseigen.operators.contract import Indices
+from sparseigen.operators.contract import Indices, SparseVector
 
 PASSES = 8
 """Passes that raise weights."""
@@ -78,11 +87,11 @@ class Reduction:
         narrower.split.value, narrower.ease = factor * self.split.value, self.ease[kept]
         return narrower
 
-    def lower(self, steps: int) -> float:
-        """So many steps more; the bound proven for the whole problem."""
+    def lower(self, steps: int, enough: float = -np.inf) -> float:
+        """So many steps more; the bound proven for the whole problem. They end where it falls below ``enough``."""
         problem = self.problem
         level = problem.achieved - problem.margin
-        enough = max(level + 0.3 * problem.target_gap * abs(level), self.around.outer)
+        enough = max(enough, level + 0.3 * problem.target_gap * abs(level), self.around.outer)
         with one_blas_thread():
             self.split = lower_split(self.split, level, steps, enough=enough, out_of_time=lambda: problem.out_of_time)
             inner = prove_split(self.split, hopeless_above=problem.best)
@@ -99,6 +108,30 @@ class Reduction:
             self.ease = rank_losses(test, problem.achieved)
             easiest_first = np.argsort(-self.ease, kind="stable").astype(np.int64)
             return remove_groups(test, easiest_first, out_of_time=lambda: problem.out_of_time)
+
+
+def split_and_search(problem: BoundProblem, most_work: float, block_work: float) -> tuple[float, SparseVector | None]:
+    """The bound of a split and, where it removes most variables, of a search over the blocks of the others.
+
+    Returns the bound, and an answer above the problem's own if the search came across one.
+    """
+    plan = plan_split(problem, most_work)
+    if plan is None:
+        return np.inf, None
+    reduction = Reduction(problem, plan.around)
+    upper = reduction.lower(plan.steps, plan.enough)
+    size = max(abs(problem.achieved), ZERO)
+    cutoff = problem.achieved + problem.target_gap * size
+    # A group is out where the loss of a row exceeds the gap, and a row loses a product in k at most.
+    if upper <= cutoff or problem.cardinality * (upper - problem.achieved) > size or problem.out_of_time:
+        return upper, None
+    members = reduction.find_survivors(cutoff)
+    if len(members) < problem.cardinality:  # nothing better than the cutoff is left
+        return min(upper, cutoff), None
+    if 2 * len(members) > problem.size or WORK_PER_ENTRY * len(members) ** 2 > block_work:
+        return upper, None
+    found, better = search_small(problem, block_work, members=members)
+    return min(upper, max(found, cutoff)), better
 
 
 @dataclass

@@ -263,27 +263,45 @@ def converged_split_row_bound(problem: BoundProblem) -> float:
     return _bound(problem, THOROUGH * MOST_WORK)
 
 
-def _bound(problem: BoundProblem, most_work: float) -> float:
+@dataclass(frozen=True)
+class Plan:
+    """The heavy variables and how many steps among them some work affords; a bound down to ``enough`` suffices."""
+
+    around: Surroundings
+    steps: int
+    enough: float
+
+
+def plan_split(problem: BoundProblem, most_work: float) -> Plan | None:
+    """What to do for a problem; None where rows cost too much, or cannot beat the best bound so far."""
     cardinality, size = problem.cardinality, problem.size
     if problem.vector is None or not np.isfinite(problem.achieved) or cardinality in (1, size):
-        return np.inf
+        return None
     pass_work = 0.0 if problem.holds_matrix else 2.0 * float(size) * problem.operator.costs.product
     if PASSES * pass_work > PASS_SHARE * most_work:
-        return np.inf
+        return None
     level = problem.achieved
     close = level + 0.3 * problem.target_gap * abs(level)
     count = min(size, max(FEWEST, HEAVY * cardinality), max(int((most_work / STEPS / STEP_WORK) ** 0.5), FEWEST))
     if cardinality >= count:
-        return np.inf
-    around = surround(problem, count, close, PASSES if not problem.holds_matrix else RAISES)
+        return None
+    around = surround(problem, count, close, RAISES if problem.holds_matrix else PASSES)
     if around.outer + problem.margin >= problem.best:
-        return np.inf
-    split = begin_split(problem, around)
+        return None
     enough = max(close, around.outer)
     if most_work <= MOST_WORK:
         enough = max(enough, level + NEARLY * abs(level))
     most_steps = MOST_STEPS if most_work <= MOST_WORK else 8 * MOST_STEPS
-    steps = int(min(most_work / (STEP_WORK * count**2), most_steps))
+    return Plan(around, int(min(most_work / (STEP_WORK * count**2), most_steps)), enough)
+
+
+def _bound(problem: BoundProblem, most_work: float) -> float:
+    plan = plan_split(problem, most_work)
+    if plan is None:
+        return np.inf
+    split = begin_split(problem, plan.around)
     with one_blas_thread():
-        split = lower_split(split, level, steps, enough=enough, out_of_time=lambda: problem.out_of_time)
-    return max(prove_split(split, hopeless_above=problem.best), around.outer) + problem.margin
+        split = lower_split(
+            split, problem.achieved, plan.steps, enough=plan.enough, out_of_time=lambda: problem.out_of_time
+        )
+        return max(prove_split(split, hopeless_above=problem.best), plan.around.outer) + problem.margin

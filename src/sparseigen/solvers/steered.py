@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sparseigen.certificates.group_removal import split_and_search
 from sparseigen.certificates.penalised_dual import can_ascend
 from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
+from sparseigen.certificates.split_rows import MOST_WORK, THOROUGH
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate, Stage, StopReason
 from sparseigen.solvers.eigenpairs import recompute_value
@@ -40,8 +42,6 @@ ROW_WORK = {"quick": 0.0, "default": 1.6e10, "thorough": 4.0e11}
 """Multiplications that may be spent on columns of a matrix too large to be held."""
 BLOCK_WORK = {"default": 1.0e8, "thorough": 5.0e9}
 """Operations of the search over blocks; a million take about 2 ms."""
-FAR = 1e-3
-"""Gaps up to this are not worth the steps of the split within `default`."""
 TINY = 64
 """Up to this size the search over blocks comes before further starts."""
 
@@ -238,14 +238,22 @@ def bound_rows(steering: Steering) -> None:
 
 
 def split_rows(steering: Steering) -> None:
-    """Rows and spectrum together."""
-    steering.lower(["converged split rows" if steering.options.effort == "thorough" else "split rows"])
+    """Rows and spectrum together; where that removes most variables, the search over the blocks of the others."""
+    problem, effort = steering.pose(), steering.options.effort
+    name = "converged split rows" if effort == "thorough" else "split rows"
+    steering.tried[name] = steering.support
+    work = MOST_WORK * (THOROUGH if effort == "thorough" else 1.0)
+    upper, better = split_and_search(problem, work, BLOCK_WORK[effort])
+    if better is not None and not steering.options.nonnegative:
+        _adopt(steering, better)
+    if upper < problem.best:
+        problem.best, steering.method = upper, name
 
 
 def prove_further(steering: Steering) -> None:
     """Every other bound of the effort that this answer has not been tried with."""
     names = list_bounds(steering.operator, BOUND_EFFORTS[steering.options.effort])
-    done = {"split rows", _name_dual(steering)}
+    done = {"split rows", "converged split rows", _name_dual(steering)}
     if "split rows" in steering.method:  # it began with the scaled rows
         done.add("scaled rows")
     steering.lower(name for name in names if name not in done)
@@ -297,9 +305,10 @@ def _holds_matrix(steering: Steering) -> bool:
     return steering.pose().holds_matrix and bool(steering.untried(["scaled rows"]))
 
 
-def _is_far(steering: Steering) -> bool:
-    """Whether the gap is still worth another kind of bound."""
-    return steering.options.effort == "thorough" or steering.gap > FAR
+def _has_untried_split(steering: Steering) -> bool:
+    """Whether the split was not tried with this answer."""
+    name = "converged split rows" if steering.options.effort == "thorough" else "split rows"
+    return bool(steering.untried([name]))
 
 
 BEYOND_QUICK = ("default", "thorough")
@@ -313,7 +322,7 @@ STAGES = (
     StageSpec("bound", prove_quickly, BEYOND_QUICK, proves=True),
     StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_holds_matrix),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
-    StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_is_far),
+    StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_has_untried_split),
     StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_can_search_blocks),
     StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True),
 )
