@@ -148,7 +148,7 @@ def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, gap
     """Remove variables, search what remains over blocks, with more and more work; then the tree of nodes."""
     narrowing = Narrowing(bracket, problem, options)
     narrowing.run()
-    if problem.closed or not bracket.searchable:
+    if bracket.finished or problem.closed or not bracket.searchable:
         return
     search = Search(problem, narrowing.members, bracket.vector, gap, options.progress)
     try:
@@ -188,9 +188,10 @@ class Narrowing:
             self._report()
             work = generosity * (SMALL_WORK + WORK_PER_ENTRY * len(self.members) ** 2)
             for gap in (0.0, self._half_way()):
-                if not problem.closed and work <= self._affordable():
+                few = len(self.members) < problem.cardinality
+                if not (bracket.finished or problem.closed) and (few or work <= self._affordable()):
                     self._search_blocks(work, gap)
-            if problem.closed:
+            if bracket.finished or problem.closed:
                 return
             if not bracket.searchable:
                 self._ascend_dual()
@@ -238,12 +239,14 @@ class Narrowing:
             members = self._find_survivors(removed)
         if len(members) < problem.cardinality:  # nothing better than the cutoff is left
             _lower(bracket, problem, removed, "presolve")
+            bracket.finished = gap == 0.0
         elif len(members) <= LARGEST_MATERIALISED:
             upper, better = search_small(problem, work, members=members, gap=gap, most_held=MOST_HELD)
             if better is not None:
                 bracket.vector = problem.vector = better
                 problem.achieved = problem.scale_value(achieved_value(bracket.operator, better))
             _lower(bracket, problem, max(upper, removed), "block search")
+            bracket.finished = gap == 0.0 and bool(np.isfinite(upper))
         self._report()
 
     def _ascend_dual(self) -> None:
