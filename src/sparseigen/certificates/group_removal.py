@@ -35,6 +35,8 @@ from sparseigen.operators.contract import Indices, SparseVector
 
 PASSES = 8
 """Passes that raise weights."""
+FEW_ABOVE = 0.01
+"""Rows above the level, as a share of the heavy variables, up to which the first weights are good enough."""
 OVERSHOOT = 0.02
 """By how much more than needed weights are raised: raising one raises other rows."""
 FEW = 0.25
@@ -240,12 +242,16 @@ def surround_closely(problem: BoundProblem, count: int, level: float) -> Surroun
     rows = _Rows(problem, starting_weights(problem))
     if not rows.form(level):
         return None
-    weights, values = rows.weights, rows.values
-    rows.weigh(improve_weights(weights, np.maximum(values, 0.0)))
-    order = np.argsort(-rows.weights, kind="stable").astype(np.int64)
-    if problem.vector is not None:
-        order = np.concatenate([problem.vector.indices, order[~np.isin(order, problem.vector.indices)]])
-    rows.outside[order[:count]] = False
+    ranked = weights = rows.weights
+    values = rows.values
+    if problem.vector is not None:  # the product with the answer, before it is raised
+        product = problem.operator.apply_support(problem.vector.indices, problem.vector.weights)
+        ranked = np.abs(np.asarray(product, dtype=np.float64))
+    heavy = _choose_heavy(problem, ranked, count)
+    if int((values > level).sum()) - int((values[heavy] > level).sum()) > FEW_ABOVE * count:
+        rows.weigh(improve_weights(weights, np.maximum(values, 0.0)))  # a step towards better weights
+        heavy = _choose_heavy(problem, rows.weights, count)
+    rows.outside[heavy] = False
     for _ in range(PASSES):
         if not rows.form(level):
             break
@@ -262,6 +268,14 @@ def surround_closely(problem: BoundProblem, count: int, level: float) -> Surroun
         outside = rows.outside
     outer = float(values[outside].max()) if outside.any() else -np.inf
     return Surroundings(np.flatnonzero(~outside).astype(np.int64), weights, outer)
+
+
+def _choose_heavy(problem: BoundProblem, ranked: Numbers, count: int) -> Indices:
+    """The variables of the answer, and those that rank highest."""
+    order = np.argsort(-ranked, kind="stable").astype(np.int64)
+    if problem.vector is not None:
+        order = np.concatenate([problem.vector.indices, order[~np.isin(order, problem.vector.indices)]])
+    return order[:count]
 
 
 class _Rows:

@@ -33,7 +33,7 @@ most; what remains is for the tree of nodes, which narrows the bracket step by s
 FEWEST_HEAVY, HEAVY = 300, 4
 """Heavy variables of the split that removes others: at least the first, and the second per variable chosen."""
 MOST_HEAVY, WIDER, STEPS = 2048, 1.6, 100
-"""The most heavy variables; how many times more each round has; and its steps."""
+"""The most heavy variables; how many times more of them, and of steps, each round has; the steps of the first."""
 SHRUNK = 0.8
 """Share of the variables left, below which the question is posed again for them alone."""
 STALE = 0.95
@@ -148,7 +148,7 @@ def _search(bracket: Bracket, problem: BoundProblem, options: SolverOptions, gap
     """Remove variables, search what remains over blocks, with more and more work; then the tree of nodes."""
     narrowing = Narrowing(bracket, problem, options)
     narrowing.run()
-    if problem.closed or not bracket.searchable:
+    if bracket.finished or problem.closed or not bracket.searchable:
         return
     search = Search(problem, narrowing.members, bracket.vector, gap, options.progress)
     try:
@@ -181,18 +181,17 @@ class Narrowing:
     def run(self) -> None:
         """Rounds until the bracket is closed, the time is over, or they gain nothing any more."""
         problem, bracket = self.problem, self.bracket
-        generosity, count = GROWTH, float(max(FEWEST_HEAVY, HEAVY * problem.cardinality))
-        began = time.perf_counter()
-        until = began + SHARE_OF_TIME * (problem.deadline - began)
+        generosity, steps, count = GROWTH, float(STEPS), float(max(FEWEST_HEAVY, HEAVY * problem.cardinality))
         while not problem.out_of_time and SHARE_OF_TIME > 0.0:
             before = problem.best - problem.achieved, len(self.members)
-            self._reduce(int(count))
+            self._reduce(int(count), int(steps))
             self._report()
             work = generosity * (SMALL_WORK + WORK_PER_ENTRY * len(self.members) ** 2)
             for gap in (0.0, self._half_way()):
-                if not problem.closed and work <= OPERATIONS_PER_SECOND * (until - time.perf_counter()):
+                few = len(self.members) < problem.cardinality
+                if not (bracket.finished or problem.closed) and (few or work <= self._affordable()):
                     self._search_blocks(work, gap)
-            if problem.closed:
+            if bracket.finished or problem.closed:
                 return
             if not bracket.searchable:
                 self._ascend_dual()
@@ -200,11 +199,12 @@ class Narrowing:
                     bracket.stuck = True
                     return
             stale = problem.best - problem.achieved > STALE * before[0] and len(self.members) > STALE * before[1]
-            if stale and bracket.searchable and work > OPERATIONS_PER_SECOND * (until - time.perf_counter()):
+            if stale and bracket.searchable and work > self._affordable():
                 return
-            generosity, count = GROWTH * generosity, max(count, min(WIDER * count, MOST_HEAVY))
+            generosity, steps = GROWTH * generosity, WIDER * steps
+            count = max(count, min(WIDER * count, MOST_HEAVY))
 
-    def _reduce(self, count: int) -> None:
+    def _reduce(self, count: int, steps: int) -> None:
         """Lower the split among so many heavy variables, and the members by what it removes."""
         problem, bracket = self.problem, self.bracket
         if len(self.members) < SHRUNK * self.question.size:
@@ -220,7 +220,7 @@ class Narrowing:
             around = surround_closely(question, min(count, question.size), level - 1e-9 * abs(level))
             self.reduction = None if around is None else Reduction(question, around)
         if self.reduction is not None:
-            upper = self.reduction.lower(STEPS)
+            upper = self.reduction.lower(steps)
             upper = problem.scale_value(question.unscale_bound(upper)) if np.isfinite(upper) else np.inf
             _lower(bracket, problem, max(upper, self.removed), "split rows")
             if not problem.closed:
@@ -239,12 +239,14 @@ class Narrowing:
             members = self._find_survivors(removed)
         if len(members) < problem.cardinality:  # nothing better than the cutoff is left
             _lower(bracket, problem, removed, "presolve")
+            bracket.finished = gap == 0.0
         elif len(members) <= LARGEST_MATERIALISED:
             upper, better = search_small(problem, work, members=members, gap=gap, most_held=MOST_HELD)
             if better is not None:
                 bracket.vector = problem.vector = better
                 problem.achieved = problem.scale_value(achieved_value(bracket.operator, better))
             _lower(bracket, problem, max(upper, removed), "block search")
+            bracket.finished = gap == 0.0 and bool(np.isfinite(upper))
         self._report()
 
     def _ascend_dual(self) -> None:
@@ -274,6 +276,10 @@ class Narrowing:
     def _cutoff(self, gap: float) -> float:
         achieved = self.problem.achieved
         return achieved + gap * max(abs(achieved), ZERO)
+
+    def _affordable(self) -> float:
+        """Operations that a search over blocks may take."""
+        return SHARE_OF_TIME * OPERATIONS_PER_SECOND * (self.problem.deadline - time.perf_counter())
 
     def _half_way(self) -> float:
         """Between the gap that is open and the one that is wanted."""
