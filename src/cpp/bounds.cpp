@@ -130,20 +130,25 @@ constexpr std::size_t kTile = 32;
 void slopes_of_tile(const double* part, const double* ratios, const double* least, const double* weight,
                     const double* density, const double* scale, std::size_t size, std::size_t begin, std::size_t end,
                     std::size_t first, std::size_t last, double* slope, double* turn, double* per_row) {
-    double across[kTile][kTile];
+    double across[kTile][kTile], mirrored[kTile][kTile];
     for (std::size_t j = first; j < last; ++j)
-        for (std::size_t i = begin; i < end; ++i) across[i - begin][j - first] = ratios[j * size + i];
+        for (std::size_t i = begin; i < end; ++i) {
+            across[i - begin][j - first] = ratios[j * size + i];
+            mirrored[i - begin][j - first] = std::fabs(part[j * size + i]);
+        }
     for (std::size_t i = begin; i < end; ++i) {
         const std::size_t row = i * size;
         double* sums = per_row + 4 * i;
         for (std::size_t j = first; j < last; ++j) {
             const double entry = part[row + j], magnitude = std::fabs(entry);
             const double ratio = ratios[row + j], other = across[i - begin][j - first];
+            // From its own numbers: whether a product equals the smallest taken must not depend on a rounding.
+            const double mirror = mirrored[i - begin][j - first];
             const double here = magnitude * ratio >= least[i] ? weight[i] * ratio : 0.0;
-            const double there = magnitude * other >= least[j] ? weight[j] * other : 0.0;
+            const double there = mirror * other >= least[j] ? weight[j] * other : 0.0;
             const double sign = entry > 0.0 ? 0.5 : (entry < 0.0 ? -0.5 : 0.0);
             const double rise = i == j ? 0.0 : sign * (here + there) - density[row + j];
-            const double twist = i == j ? 0.0 : 0.5 * magnitude * (here - there);
+            const double twist = i == j ? 0.0 : 0.5 * (magnitude * here - mirror * there);
             slope[row + j] = rise;
             turn[row + j] = twist;
             const double scaled = std::fabs(rise * scale[row + j]), size_of_twist = std::fabs(twist);

@@ -293,7 +293,8 @@ def split_slopes(
     magnitudes = np.abs(part)
     taken = np.where(magnitudes * ratios >= least[:, None], weight[:, None] * ratios, 0.0)
     slope = np.sign(part) * (0.5 * (taken + taken.T)) - density
-    turn = 0.5 * magnitudes * (taken - taken.T)
+    pulls = magnitudes * taken
+    turn = 0.5 * (pulls - pulls.T)
     np.fill_diagonal(slope, 0.0)
     np.fill_diagonal(turn, 0.0)
     scaled, twists = np.abs(slope * scale), np.abs(turn)
