@@ -66,12 +66,13 @@ def certify(
     effort: str = "default",
     seconds: float = TIGHT_SECONDS,
     deadline: float = np.inf,
+    target_gap: float | None = None,
     proven: Proven | None = None,
 ) -> Certificate:
     """The bracket for the largest k-sparse eigenvalue: what the vector reaches, and the smallest upper bound.
 
-    ``deadline``: when to stop, by ``time.perf_counter``. ``proven``: an upper bound that the solver itself proved, with
-    its name; no other is then computed.
+    ``deadline``: when to stop, by ``time.perf_counter``. ``target_gap``: how narrow the bracket is to be. ``proven``:
+    an upper bound that the solver itself proved, with its name; no other is then computed.
     """
     lower = achieved_value(operator, vector)
     if proven is not None:
@@ -79,6 +80,8 @@ def certify(
     problem = BoundProblem(operator, cardinality, vector, achieved=lower, deadline=deadline)
     if effort == "tight":
         problem.deadline = min(deadline, time.perf_counter() + seconds)
+    if target_gap is not None:
+        problem.target_gap = max(target_gap, 0.0)
     upper, method = smallest_bound(problem, effort)
     return Certificate(lower, max(lower, upper), method, scale=problem.scale)
 

@@ -64,6 +64,8 @@ class BoundProblem:
     exponent: int = field(init=False)
     columns_left: float = field(init=False)
     """Columns of A that may still be asked for."""
+    settled: tuple[SparseVector | None, float, Numbers] | None = field(init=False, default=None)
+    """The row bound from an answer, and its weights."""
     left_out: str = field(init=False, default="")
     """What was not computed because it would take too many columns, for the certificate's method."""
 
@@ -108,6 +110,7 @@ class BoundProblem:
             _ = self.dense  # scaled once, for all copies
         question = copy.copy(self)
         question.__dict__.pop("margin", None)
+        question.settled = None
         question.cardinality, question.vector, question.best = cardinality, vector, best
         question.achieved, question.columns_left = self.scale_value(achieved), self.operator.costs.affordable_columns
         return question

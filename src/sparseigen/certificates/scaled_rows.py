@@ -156,7 +156,16 @@ def scaled_row_bound(problem: BoundProblem) -> float:
 
 
 def settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
-    """The best bound of the iteration, and the weights d that gave it; they prove a bound for every cardinality."""
+    """The best bound of the iteration, and the weights d that gave it; they prove a bound for every cardinality.
+
+    The problem remembers them for other bounds from the same answer.
+    """
+    if problem.settled is None or problem.settled[0] is not problem.vector:
+        problem.settled = problem.vector, *_settle_weights(problem)
+    return problem.settled[1:]
+
+
+def _settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
     passes = PASSES if problem.dense is not None else PASSES_FROM_DATA
     whole = passes if problem.operator.costs.transfers else WHOLE_PASSES  # a device forms rows faster than it waits
     weights = best_weights = starting_weights(problem)

@@ -39,8 +39,8 @@ SMALL_WORK, WORK_PER_ENTRY = 2.0e6, 40.0
 """Operations of a proof within a default certificate: some milliseconds, and ten passes of the scaled rows, which is
 what it takes to see whether a search is worth its while."""
 GENEROSITY, QUARTER_SECOND = 5.0, 1.0e8
-"""How many times more a matrix gets for each entry as long as that takes no longer than about this: the duals that
-follow cost p times an entry."""
+"""How many times more a matrix gets for each entry: the duals that follow cost p times an entry. Never more than about
+the second, and nothing where that would not do to see whether a search is worth its while."""
 STEP = 0.1
 """How far above the answer the threshold lies, as a share of the gap that counts as closed."""
 
@@ -48,7 +48,9 @@ STEP = 0.1
 def small_bound(problem: BoundProblem) -> float:
     """The threshold just above the answer found, where a short search proves that no support reaches more."""
     seen = WORK_PER_ENTRY * problem.size**2
-    return search_small(problem, SMALL_WORK + max(seen, min(GENEROSITY * seen, QUARTER_SECOND)))[0]
+    if seen > QUARTER_SECOND:
+        return np.inf
+    return search_small(problem, SMALL_WORK + min(GENEROSITY * seen, QUARTER_SECOND))[0]
 
 
 def search_small(

@@ -28,7 +28,7 @@ import numpy as np
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, UNIT, gamma
+from sparseigen.certificates.rounding import TINY, UNIT
 from sparseigen.certificates.scaled_rows import form_rows, row_ceilings, row_values, settle_weights
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.kernels.eigen import one_blas_thread
@@ -67,29 +67,19 @@ class Split:
     others: Numbers
     """Per row the largest |A_ij| d_j / d_i, j not heavy."""
     cardinality: int
-    n_inside: int
-    """The first so many heavy variables are in every support."""
     part: Numbers
     ratios: Numbers
     value: float = np.inf
 
     def sums(self) -> tuple[Numbers, Numbers, Numbers]:
         """The products |M_ij| e_ij, the sum of those that the worst support takes per row, and the smallest taken."""
-        size, inside, picks = len(self.matrix), self.n_inside, self.cardinality - self.n_inside
+        size = len(self.matrix)
         products = np.empty((size, size + self.others.shape[1]))
         np.multiply(np.abs(self.part), self.ratios, out=products[:, :size])
         products[:, size:] = self.others
-        free = np.ascontiguousarray(products[:, inside:]) if inside else products
-        ones, place = np.ones(free.shape[1]), np.arange(size, dtype=np.int64) - inside
-        sums, least = np.empty(size), np.empty(size)
-        if inside:
-            sums[:inside], least[:inside] = kernels.top_row_sums(
-                free[:inside], np.full(inside, -1, dtype=np.int64), ones, min(picks, free.shape[1])
-            )
-        count = min(max(picks - 1, 0), free.shape[1] - 1)
-        sums[inside:], least[inside:] = kernels.top_row_sums(free[inside:], place[inside:], ones, count)
-        if inside:
-            sums += products[:, :inside].sum(axis=1)
+        places, ones = np.arange(size, dtype=np.int64), np.ones(products.shape[1])
+        count = min(self.cardinality, products.shape[1]) - 1
+        sums, least = kernels.top_row_sums(products, places, ones, count)
         return products[:, :size], sums, least
 
 
@@ -107,7 +97,7 @@ def lower_split(
     part, ratios = split.part.copy(), split.ratios.copy()
     best, stale, below, lowest = split, 0, level, np.inf
     for _ in range(steps):
-        current = Split(matrix, split.others, split.cardinality, split.n_inside, part, ratios)
+        current = Split(matrix, split.others, split.cardinality, part, ratios)
         products, rows, least = current.sums()
         shifted = matrix - part
         shifted[at] = diagonal + rows
@@ -116,7 +106,7 @@ def lower_split(
         if not np.isfinite(top):
             break
         if top < best.value:
-            best = Split(matrix, split.others, split.cardinality, split.n_inside, part.copy(), ratios.copy(), top)
+            best = Split(matrix, split.others, split.cardinality, part.copy(), ratios.copy(), top)
         if best.value <= enough or out_of_time():
             break
         density, smooth = _soften(values, vectors, shifted[at], top, max(TEMPERATURE * (top - level), 1e-12))
@@ -126,10 +116,9 @@ def lower_split(
             below, stale = below + RAISE * (lowest - below), 0
         weight = density[at]
         taken = products >= least[:, None]
-        taken[:, : split.n_inside] = True
         pulls = np.where(taken, products, 0.0) * weight[:, None]
-        taken = np.where(taken, ratios, 0.0) * weight[:, None]
-        slope = np.sign(part) * (0.5 * (taken + taken.T)) - density
+        counted = np.where(taken, ratios, 0.0) * weight[:, None]
+        slope = np.sign(part) * (0.5 * (counted + counted.T)) - density
         slope[at] = 0.0
         turn = 0.5 * (pulls - pulls.T)
         length = 2.0 * float(np.sum(slope * slope * metric)) + 2.0 * float(np.sum(turn * turn))
@@ -192,9 +181,7 @@ def prove_split(split: Split, *, hopeless_above: float = np.inf) -> float:
     upper = np.triu(split.ratios, 1)
     with np.errstate(divide="ignore"):
         lower = np.where(upper > 0.0, 1.0 / upper, 0.0).T
-    exact = Split(
-        split.matrix, split.others, split.cardinality, split.n_inside, 0.5 * (split.part + split.part.T), upper + lower
-    )
+    exact = Split(split.matrix, split.others, split.cardinality, 0.5 * (split.part + split.part.T), upper + lower)
     _, sums, _ = exact.sums()
     rows = row_values(split.matrix.diagonal(), sums, np.ones(size), split.cardinality + 4)
     rest = split.matrix - exact.part
@@ -260,13 +247,11 @@ def begin_split(problem: BoundProblem, around: Surroundings) -> Split:
     return split_from_rows(matrix, np.ascontiguousarray(others), weights[heavy], problem.cardinality)
 
 
-def split_from_rows(
-    matrix: Numbers, others: Numbers, weights: Numbers, cardinality: int, n_inside: int = 0
-) -> Split:
+def split_from_rows(matrix: Numbers, others: Numbers, weights: Numbers, cardinality: int) -> Split:
     """The split that is the scaled row bound with these weights."""
     part = matrix.copy()
     np.fill_diagonal(part, 0.0)
-    return Split(matrix, others, cardinality, n_inside, part, weights / weights[:, None])
+    return Split(matrix, others, cardinality, part, weights / weights[:, None])
 
 
 def split_row_bound(problem: BoundProblem) -> float:

@@ -78,11 +78,11 @@ def cardinality_grid(size: int, points: int = GRID_POINTS) -> list[int]:
 BLOCK = "block"
 """The name under `deflation` for all components at once."""
 
-PRODUCTS_PER_COMPONENT = 600
+PRODUCTS_PER_COMPONENT = 200
 """What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
 
-SHORTEST_LIMIT = 1e-3
-"""Seconds that a component gets at least, whatever those before it took."""
+SHORTEST_LIMIT = 1e-9
+"""Seconds left to a component where those before it took all: a plain run and a cheap bound."""
 
 EXHAUSTED = 1e-12
 """A deflated matrix with less than this share of the trace is rounding: there is no further component."""
@@ -103,7 +103,8 @@ def sparse_components(
     Parameters
     ----------
     A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
-        A symmetric matrix. It is never copied: each deflation is a low-rank change of the products.
+        A symmetric matrix. It is never copied: each deflation is a low-rank change of the products; of dense float64
+        data, whose covariance is not formed, a copy less the component where that fits in memory.
     cardinalities : sequence of int
         Number of non-zeros of each component.
     deflation : {"projection", "hotelling", "orthogonal-hotelling", "schur", "block"}

@@ -36,7 +36,7 @@ class _BlasThreads:
                 return
             loaded = "scipy.linalg" in sys.modules  # brings a BLAS of its own
             if self.controller is None or loaded != self.sees_scipy:
-                from threadpoolctl import ThreadpoolController
+                from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
                 self.controller, self.sees_scipy = ThreadpoolController(), loaded
             self.limits = self.controller.limit(limits=1, user_api="blas")

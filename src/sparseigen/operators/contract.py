@@ -301,7 +301,7 @@ class Operator(ABC):
             part = slice(begin, begin + step)
             # What is infinite then is known to prove nothing, and entries outside the block are not used.
             with np.errstate(over="ignore", invalid="ignore"):
-                block = self.accurate_block(indices, indices[part])
+                block = self._accurate_block(indices, indices[part])
                 form += float(entries @ (block @ entries[part]))
                 magnitude += float(np.abs(entries) @ (np.abs(block) @ np.abs(entries[part])))
         return form, 4.0 * 1.02 * (2 * count + 4) * 2.0**-53 * magnitude + count * 2.0**-1060
@@ -322,7 +322,7 @@ class Operator(ABC):
 
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns] in float64; without ``columns`` the principal submatrix at ``rows``."""
-        chosen = self.columns(rows if columns is None else columns)
+        chosen = self.accurate_columns(rows if columns is None else columns)
         return chosen[rows].astype(np.float64)
 
     def native_columns(self, indices: Indices) -> Any:
@@ -333,7 +333,7 @@ class Operator(ABC):
         """The columns of A at ``indices`` in float64, each entry within `entry_errors` of the exact one."""
         return self.columns(indices).astype(np.float64, copy=False)
 
-    def accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+    def _accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
         """A[rows, columns] in float64, each entry within `entry_errors` of the exact one."""
         return self.accurate_columns(columns)[rows]
 

@@ -31,6 +31,8 @@ LONGEST_FUSED = 8192
 """Samples up to which a variable stays in the first caches between its two uses in a step."""
 FUSED_SHARE = 0.3
 """Share of the variables chosen from which one pass for both products is faster than two; measured."""
+SHORT_ROW = 32
+"""Samples of a variable that cost what a row of the Gram matrix saves; about the variables of a support."""
 
 
 class DenseData(Operator):
@@ -97,7 +99,7 @@ class DenseData(Operator):
             rows[:, part] = chosen @ self.variables[part].astype(np.float64, copy=False).T
         return rows.T
 
-    def accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+    def _accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
         """A[rows, columns] by the same products as `accurate_columns`, of these variables alone."""
         chosen = self.variables[columns].astype(np.float64, copy=False) / self.divisor
         block: NDArray[np.float64] = self.variables[rows].astype(np.float64, copy=False) @ chosen.T
@@ -125,7 +127,10 @@ class DenseData(Operator):
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns]; principal ones are accumulated in float64."""
         if columns is not None:
-            return super().submatrix(rows, columns)
+            if 2 * len(rows) > self.size:
+                return super().submatrix(rows, columns)
+            chosen = self.variables[columns].astype(np.float64, copy=False) / self.divisor
+            return multiply(self.variables[rows].astype(np.float64, copy=False), chosen.T)
         whole = len(rows) == self.size and bool((np.diff(rows) == 1).all())
         product = gram(self.variables if whole else self.variables[rows])
         product /= self.divisor
@@ -136,12 +141,20 @@ class DenseData(Operator):
         scores = multiply_transposed(self.variables, block.astype(self.dtype, copy=False))
         return multiply(self.variables, scores / self.dtype.type(self.divisor))
 
+    def deflated(self, vector: Vector) -> Operator:
+        """The covariance of the data less the component, where a copy of them fits."""
+        from sparseigen.operators.projected_data import project_data
+
+        return project_data(self, vector)
+
     def prepared_for(self, n_products: int) -> Operator:
         """Form the Gram matrix where it pays: p small enough to hold it, and enough products to come.
 
-        A matrix product runs about ten times faster per operation than the streaming products it replaces.
+        A matrix product runs about ten times faster per operation than the streaming products it replaces. With few
+        samples these are as short as products with the matrix.
         """
-        if self.size > LARGEST_MATERIALISED // 2 or self.size > 10 * n_products:
+        saved = n_products * (1.0 - min(0.9, SHORT_ROW / self.n_samples))
+        if self.size > LARGEST_MATERIALISED // 2 or self.size > 10 * saved:
             return self
         # The Gram matrix carries the rounding of the data and of its own sums: certificates on it must cover them.
         matrix, errors = CheckedArray(self.to_dense(), "dense", self.names), self.entry_errors()
@@ -192,6 +205,17 @@ class DataIteration(Iteration):
         memory.smallest_kept = float(np.abs(values).min())
         memory.indices, memory.previous = kept, scaled.astype(np.float64)
         return PowerStep(kept, np.maximum(values, 0.0) if self.nonnegative else values, value)
+
+    def multiply(self, vectors: Sequence[SparseVector]) -> Matrix:
+        """Scores of each support, then one matrix product for all."""
+        data = self.operator
+        weighted = ((vector.indices, vector.weights.astype(data.dtype, copy=False)) for vector in vectors)
+        scores = np.stack([kernels.combine_rows(data.variables, *chosen) for chosen in weighted])
+        scores /= data.dtype.type(data.divisor)
+        products = np.empty((len(vectors), data.size), dtype=data.dtype)
+        for part in cut_parts(data.size, float(scores.size)):
+            np.matmul(scores, data.variables[part].T, out=products[:, part])
+        return products
 
     def _small_step(self, vector: SparseVector, cardinality: int) -> PowerStep:
         data, nonnegative = self.operator, self.nonnegative

@@ -152,14 +152,19 @@ def _update(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *,
     return LowRankUpdated(operator.base, np.hstack([operator.left, left]), joined, positive_semidefinite=psd)
 
 
-def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """x as a float64 unit vector, A x, and x'Ax."""
+def find_unit_vector(operator: Operator, vector: Vector) -> NDArray[np.float64]:
+    """The vector to deflate by in float64 and of length one, if it has a length."""
     x = np.asarray(vector, dtype=np.float64)
     norm = float(np.linalg.norm(x))
     if x.shape != (operator.size,) or not norm > 0.0:
         message = f"deflation needs a non-zero vector of length {operator.size}, got shape {x.shape}, norm {norm}."
         raise StartError(message)
-    x = x / norm
+    return x / norm
+
+
+def _product(operator: Operator, vector: Vector) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """x as a float64 unit vector, A x, and x'Ax."""
+    x = find_unit_vector(operator, vector)
     support = np.flatnonzero(x)
     product = np.asarray(operator.apply_support(support, x[support]), dtype=np.float64)
     if not float(np.abs(product).max()) < LARGEST_PRODUCT:

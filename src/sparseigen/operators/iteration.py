@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 
 from sparseigen import kernels
-from sparseigen.operators.contract import Operator, PowerStep, SparseVector
+from sparseigen.operators.contract import Matrix, Operator, PowerStep, SparseVector
 
 Look = tuple[float, float, bool]
 """What a step showed: x'Ax of the new iterate, the length of the truncated product that it was made of (0: the product
@@ -55,6 +55,11 @@ class Iteration:
         kept = kernels.largest_magnitudes(product, cardinality, nonnegative=self.nonnegative)
         values = product[kept].astype(np.float64)
         return PowerStep(kept, np.maximum(values, 0.0) if self.nonnegative else values, value)
+
+    def multiply(self, vectors: Sequence[SparseVector]) -> Matrix:
+        """The products A x with several vectors, one row for each; nothing is truncated and nothing remembered."""
+        work = [partial(self.operator.apply_support, vector.indices, vector.weights) for vector in vectors]
+        return np.stack(self.operator.run_together(work))
 
     def advance(self, runs: Sequence[int], most: int, *, ahead: bool = True) -> Sequence[Iterable[Look]]:
         """Make at most about ``most`` steps of these runs, as many as are cheap at one go; for each run its looks.

@@ -89,7 +89,7 @@ def sparse_eigenvector(
     method : str
         The solver, a name in the table of methods.
     start : {"auto", "max-variance", "top-k-variance", "warm", "backward", "columns", "random"} or array, optional
-        Where to start. "max-variance" is the paper's; "auto" tries that and about fifteen others. Instead of an array
+        Where to start. "max-variance" is the paper's; "auto" also lets many others race. Instead of an array
         an earlier answer may be given. By default as many starts are tried as the proof asks for: see ``effort``.
     polish : {"auto", "swap", "solve", None}
         What to do with the answer of the power method: exchange variables while the value rises, only solve

@@ -145,14 +145,40 @@ def best_on_support(
     indices = start.indices
     if len(indices) > LARGEST_DENSE_PROBLEM:
         return _lanczos_on_support(operator, start, nonnegative)
-    matrix = operator.submatrix(indices)
-    if len(indices) > LARGEST_DIRECT and not nonnegative:
+    if has_narrow_factor(operator, len(indices)) and not nonnegative:
+        return _best_from_factor(operator, start)
+    return best_of_block(operator.submatrix(indices), start, nonnegative=nonnegative)
+
+
+def has_narrow_factor(operator: Operator, cardinality: int) -> bool:
+    """Whether A on a support is better seen as FF' with F much narrower than the support is large."""
+    return cardinality > LARGEST_DIRECT and 0 < 2 * operator.factor_rank <= cardinality and not operator.costs.transfers
+
+
+def _best_from_factor(operator: Operator, start: SparseVector) -> tuple[SparseVector, float]:
+    """The leading eigenpair of FF' from that of F'F."""
+    factor: NDArray[np.float64] = operator.factor_rows(start.indices)
+    vector, _ = warm_eigenpair(factor.T @ factor, start.weights @ factor)
+    weights = factor @ vector
+    length = float(np.linalg.norm(weights))
+    if not length > 0.0:
+        return best_of_block(operator.submatrix(start.indices), start)
+    weights /= length
+    scores = weights @ factor
+    return SparseVector(start.indices, weights), float(scores @ scores)
+
+
+def best_of_block(
+    matrix: NDArray[np.float64], start: SparseVector, *, nonnegative: bool = False
+) -> tuple[SparseVector, float]:
+    """The same where A on the support is at hand."""
+    if len(matrix) > LARGEST_DIRECT and not nonnegative:
         weights, value = warm_eigenpair(matrix, start.weights)
-        return SparseVector(indices, weights), value
+        return SparseVector(start.indices, weights), value
     weights, value = leading_eigenpair(matrix)
     if nonnegative:
         weights, value = _nonnegative(matrix, weights, start.weights)
-    return SparseVector(indices, weights), value
+    return SparseVector(start.indices, weights), value
 
 
 def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bool) -> tuple[SparseVector, float]:

@@ -7,7 +7,6 @@ function here and a row in STARTS.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +14,23 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.arguments import check_rng, check_start_vector
 from sparseigen.errors import StartError, ZeroMatrixError
-from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector, Vector
+from sparseigen.solvers.candidates import find_candidates
 from sparseigen.solvers.eigenpairs import best_on_support
+from sparseigen.solvers.exchanging import race
 from sparseigen.solvers.greedy import eliminate
 from sparseigen.solvers.interface import SolverOptions
 
 Start = tuple[str, SparseVector]
 
 COLUMN_STARTS = 10
-"""Columns of largest top-k energy that `columns` and `auto` start from."""
+"""Columns of largest top-k energy that `columns` starts from."""
+RACERS, RACERS_IN_PASSES, FEWEST_RACERS = 96, 16, 4
+"""Starts of a race: as many as one matrix product serves at the cost of a few; fewer in passes and for large p."""
+RACE_ENTRIES = 1 << 20
+"""Numbers that the products of a race may hold together."""
+RACE_WINNERS = 6
+"""Runs that go on after a race."""
 SMALLEST_NORM = 2.0**-500
 DEVICE_ENTRIES = 1 << 26
 """Entries of columns that are looked at together where they are on a device."""
@@ -92,17 +99,10 @@ def columns(operator: Operator, cardinality: int, options: SolverOptions) -> lis
     # On noise the diagonal hides what the columns share, so a few starts are chosen without it.
     by_energy = np.argsort(-energies, kind="stable")[:COLUMN_STARTS]
     by_rest = np.argsort(-energies_without_diagonal, kind="stable")[: COLUMN_STARTS // 2]
-    starts = []
     strongest = np.array(list(dict.fromkeys([*pool[by_energy].tolist(), *pool[by_rest].tolist()])), dtype=np.int64)
-    for j, column in zip(strongest.tolist(), operator.columns(strongest).T, strict=True):
-        kept = kernels.largest_magnitudes(np.ascontiguousarray(column), cardinality, nonnegative=options.nonnegative)
-        values = column[kept].astype(np.float64)
-        values = np.maximum(values, 0.0) if options.nonnegative else values
-        if values.any():
-            if float(np.linalg.norm(values)) < SMALLEST_NORM:  # its square underflows
-                values = values / np.abs(values).max()
-            starts.append((f"column {j}", SparseVector(kept, values / np.linalg.norm(values))))
-    return starts
+    vectors = zip(strongest.tolist(), operator.columns(strongest).T, strict=True)
+    starts = [_truncate(f"column {j}", column, cardinality, options) for j, column in vectors]
+    return [start for start in starts if start is not None]
 
 
 def _energies(operator: Operator, pool: Indices, cardinality: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -123,14 +123,44 @@ def random(operator: Operator, cardinality: int, options: SolverOptions) -> list
 
 
 def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
-    """The paper's start first, then its second form, the strongest columns and the decreasing schedule."""
-    makers = [columns]
+    """The paper's start first, its second form, and the winners of a race that strong columns and others begin."""
+    strong = columns if operator.costs.transfers else racers
+    makers = []
     if operator.diagonal().any():
-        makers = [max_variance, top_k_variance, columns, warm]
+        makers = [max_variance, top_k_variance]
         if operator.diagonal().max() <= 0.0 and _largest_movable(operator) is None:
-            makers = [top_k_variance, columns]
-    made = operator.run_together([partial(make, operator, cardinality, options) for make in makers])
+            makers = [top_k_variance]
+    made = [*(make(operator, cardinality, options) for make in makers), strong(operator, cardinality, options)]
     return [start for starts in made for start in starts] or [_single_variable(operator, options)]
+
+
+def racers(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+    """The best of strong columns and of leading directions, truncated to k, after a few steps made together."""
+    most = RACERS if operator.costs.columns_per_pass is None else RACERS_IN_PASSES
+    together = min(most, max(FEWEST_RACERS, RACE_ENTRIES // operator.size))
+    chosen, vectors = np.arange(operator.size, dtype=np.int64), []
+    if operator.size > together:
+        chosen, directions = find_candidates(operator, cardinality, together)
+        vectors = list(directions.T)
+    vectors = [*operator.columns(chosen).T, *vectors]
+    labels = [*(f"column {j}" for j in chosen.tolist()), *(f"direction {j}" for j in range(len(vectors)))]
+    starts = [_truncate(label, vector, cardinality, options) for label, vector in zip(labels, vectors, strict=False)]
+    begun = [start for start in starts if start is not None]
+    if not begun or cardinality == operator.size:  # nothing to exchange
+        return begun[:1]
+    return race(operator, begun, RACE_WINNERS, nonnegative=options.nonnegative)
+
+
+def _truncate(label: str, vector: Vector, cardinality: int, options: SolverOptions) -> Start | None:
+    """The unit vector of the k largest entries; None where all are zero."""
+    kept = kernels.largest_magnitudes(np.ascontiguousarray(vector), cardinality, nonnegative=options.nonnegative)
+    values = vector[kept].astype(np.float64)
+    values = np.maximum(values, 0.0) if options.nonnegative else values
+    if not values.any():
+        return None
+    if float(np.linalg.norm(values)) < SMALLEST_NORM:  # its square underflows
+        values = values / np.abs(values).max()
+    return label, SparseVector(kept, values / np.linalg.norm(values))
 
 
 def _single_variable(operator: Operator, options: SolverOptions) -> Start:

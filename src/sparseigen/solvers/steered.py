@@ -66,7 +66,10 @@ class Steering:
 
     def __init__(self, operator: Operator, cardinality: int, options: SolverOptions) -> None:
         self.operator, self.cardinality, self.options = operator, cardinality, options
-        self.search = PowerSearch(operator.prepared_for(EXPECTED_PRODUCTS.get(FIRST_START, 30)), cardinality, options)
+        # Where data are read in passes, one that forms the matrix costs less than those of a plain run.
+        alone = operator.costs.columns_per_pass is None
+        products = EXPECTED_PRODUCTS.get(FIRST_START, 30) if alone else EXPECTED_PRODUCTS["auto"]
+        self.search = PowerSearch(operator.prepared_for(products), cardinality, options)
         self.problem: BoundProblem | None = None
         self.method = "none"
         self.tried: dict[str, SparseVector] = {}
@@ -270,7 +273,9 @@ def _count_swaps(steering: Steering) -> float:
 
 
 def _has_untried_dual(steering: Steering) -> bool:
-    return bool(steering.untried([_name_dual(steering)]))
+    """Whether a factor can be had, and its dual was not tried with this answer."""
+    has_factor = steering.operator.factor_rank > 0 or steering.pose().holds_matrix
+    return has_factor and bool(steering.untried([_name_dual(steering)]))
 
 
 def _can_search_blocks(steering: Steering) -> bool:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.operators.contract import Indices, Operator, SparseVector
 from sparseigen.solvers.eigenpairs import best_on_support
+from sparseigen.solvers.exchanging import measure_strengths
 from sparseigen.solvers.interface import Progress
 
 Columns = NDArray[np.float64]
@@ -29,6 +30,7 @@ LARGEST_CARDINALITY = 1024
 """Above this the k x k decompositions cost more than they bring; the limit is said in the settings."""
 WORK_LIMIT = 2.0e8
 """Operations one round may spend on outside variables; the most promising ones are tried when all are too many."""
+FEWEST_TRIED = 64
 CANDIDATES_SOLVED = {64: 8, LARGEST_CARDINALITY: 2}
 """Pairs whose k x k problem is solved exactly each round, up to each cardinality: large problems cost more each."""
 
@@ -51,62 +53,55 @@ def swap(
     max_swaps: int,
     progress: Progress,
     nonnegative: bool = False,
+    thorough: bool = True,
 ) -> SwapReport:
-    """Swap until no single exchange raises the value (or a limit is reached)."""
+    """Swap until no single exchange raises the value (or a limit is reached).
+
+    Promising variables are tried first; unless ``thorough``, no others.
+    """
     size, cardinality = operator.size, len(vector.indices)
     if cardinality == size:
         return SwapReport(vector, value, 0, limited=False)
     if cardinality > LARGEST_CARDINALITY:
         return SwapReport(vector, value, 0, limited=True)
-    limited = False
-    columns = _columns_of(operator, vector.indices)
-    for done in range(max_swaps):
-        outside, cut = _outside(operator, vector, columns)
-        limited = limited or cut
-        border = _border(operator, vector.indices, outside, columns)
+    done, promising = 0, True
+    while done < max_swaps:
+        outside, border, limited = _outside(operator, vector, value, nonnegative, promising)
         found = _best_swap(operator, vector, value, outside, border, nonnegative)
-        if found is None:
+        if found is not None:
+            vector, value = found
+            done += 1
+            progress.report(vector, value)
+        elif limited and promising and thorough:
+            promising = False
+        else:
             return SwapReport(vector, value, done, limited)
-        before, (vector, value) = vector.indices, found
-        columns = None if columns is None else _exchanged(operator, columns, before, vector.indices)
-        progress.report(vector, value)
-    return SwapReport(vector, value, max_swaps, limited=True)
+    return SwapReport(vector, value, done, limited=True)
 
 
-def _columns_of(operator: Operator, indices: Indices) -> Columns | None:
-    """A at the support's columns, kept through all swaps; None where p numbers per column are too many to fetch."""
-    return None if operator.costs.transfers else np.asarray(operator.columns(indices), dtype=np.float64)
+def _outside(
+    operator: Operator, vector: SparseVector, value: float, nonnegative: bool, promising: bool
+) -> tuple[Indices, Columns, bool]:
+    """The variables to try, with A between them and the support, and whether there are more.
 
-
-def _border(operator: Operator, inside: Indices, outside: Indices, columns: Columns | None) -> Columns:
-    """A_Sj for all j outside."""
-    rows = operator.submatrix(outside, inside) if columns is None else columns[outside]
-    return np.ascontiguousarray(rows.T)
-
-
-def _exchanged(operator: Operator, columns: Columns, before: Indices, after: Indices) -> Columns:
-    """The columns of A at the new support: one is new, the others are at hand."""
-    at_hand = set(before.tolist())
-    entering = np.array([index for index in after.tolist() if index not in at_hand], dtype=np.int64)
-    known = np.hstack([columns, np.asarray(operator.columns(entering), dtype=np.float64)])
-    position = {int(index): place for place, index in enumerate([*before.tolist(), *entering.tolist()])}
-    return np.ascontiguousarray(known[:, [position[int(index)] for index in after]])
-
-
-def _outside(operator: Operator, vector: SparseVector, columns: Columns | None) -> tuple[Indices, bool]:
-    """The variables to try: all outside the support, or the most correlated ones when those are too many."""
-    size, cardinality = operator.size, len(vector.indices)
-    mask = np.ones(size, dtype=bool)
-    mask[vector.indices] = False
-    outside = np.flatnonzero(mask)
-    affordable = max(64, int(WORK_LIMIT / max(cardinality, 32) ** 2 / 4))
-    if outside.size <= affordable:
-        return outside, False
-    if columns is None:
-        product = np.asarray(operator.apply_support(vector.indices, vector.weights), dtype=np.float64)[outside]
+    All outside; the strongest of them where only what is promising is asked for, or where all are too many.
+    """
+    inside = vector.indices
+    most = int(WORK_LIMIT / max(len(inside), 32) ** 2 / 4)
+    most = max(FEWEST_TRIED, min(most, 4 * len(inside)) if promising else most)
+    limited = operator.size - len(inside) > most
+    if not limited:
+        mask = np.ones(operator.size, dtype=bool)
+        mask[inside] = False
+        outside = np.flatnonzero(mask)
     else:
-        product = (columns @ vector.weights)[outside]
-    return outside[kernels.largest_magnitudes(np.ascontiguousarray(product), affordable)], True
+        product = operator.apply_support(inside, vector.weights)
+        strengths, _ = measure_strengths(operator.diagonal(), vector, value, product, nonnegative=nonnegative)
+        strengths[inside] = 0.0
+        outside = kernels.largest_magnitudes(strengths, most)
+        outside = outside[strengths[outside] > 0.0]
+    rows = np.asarray(operator.submatrix(outside, inside), dtype=np.float64)
+    return outside, np.ascontiguousarray(rows.T), limited
 
 
 def _best_swap(
@@ -114,7 +109,8 @@ def _best_swap(
 ) -> tuple[SparseVector, float] | None:
     """The best of the most promising swaps, or None if none of them raises the value."""
     inside = vector.indices
-    scores = swap_scores(operator.submatrix(inside), border, operator.diagonal()[outside])
+    with np.errstate(over="ignore", invalid="ignore"):  # on a block of zeros: such pairs are solved like promising ones
+        scores = swap_scores(operator.submatrix(inside), border, operator.diagonal()[outside])
     least_gain = 1e-12 * abs(value) + 1e-300
     solved = next(count for limit, count in CANDIDATES_SOLVED.items() if len(inside) <= limit)
     order = _largest(scores, solved if not nonnegative else 4 * solved)

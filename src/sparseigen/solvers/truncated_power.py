@@ -13,11 +13,18 @@ from typing import Any
 import numpy as np
 
 from sparseigen import kernels
-from sparseigen.kernels.eigen import leading_eigenpair
+from sparseigen.kernels.eigen import leading_eigenpair, one_blas_thread
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.operators.iteration import Iteration, Look
 from sparseigen.results import StopReason
-from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, lower_end
+from sparseigen.solvers.eigenpairs import (
+    LARGEST_DENSE_PROBLEM,
+    LARGEST_DIRECT,
+    best_on_support,
+    has_narrow_factor,
+    lower_end,
+)
+from sparseigen.solvers.exchanging import climb, race, scatter
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
 from sparseigen.solvers.starts import Start, make_starts
 from sparseigen.solvers.swapping import swap
@@ -28,7 +35,18 @@ POLISHES = (None, "solve", "swap")
 
 SMALLEST_SHIFT = 1e-12
 """Relative to the entries, where the products show A indefinite."""
-POLISHED_RUNS = 3
+MOVING_RUNS, SWAPPED_RUNS = 8, 6
+"""Runs that go on by exchanges of several variables, and the best of these that go on by single ones."""
+RESTARTED_RUNS, RESTARTS, RESTART_LEAPS = 3, 8, ((4, 8),)
+"""The best runs that others are scattered around, how many around each, and the stages of their race."""
+MOVES = (8, 64)
+"""Supports that are tried to move on from a run: from each at first, and at most from the best."""
+MOVES_IN_PASSES = (4, 16)
+"""The same where each support that is tried takes a pass over the data."""
+SOLVED_WORK, SOLVED_PRODUCTS = 2.0e8, 60.0
+"""Operations that moves from one run may spend on k x k problems, each of so many products with its matrix."""
+SWAPS_AT_ONCE = 3
+"""Single swaps before several variables at a time are tried again."""
 SWAP_ROUNDS = (3, 20, 200)
 """Swaps per polished run: 3 at least, 20 where a swap is cheap, 200 at most; between, the work decides."""
 CHEAP_SWAPS = 2.0e9
@@ -37,7 +55,7 @@ SWAP_WORK = 60.0
 """Swapping may cost about as much as this many plain runs, all polished runs together."""
 ROUGH_RTOL = 1e-3
 """Steps in less than the data's precision end when no objective moves by more than this share."""
-EXPECTED_PRODUCTS = {"auto": 600, "columns": 400}
+EXPECTED_PRODUCTS = {"auto": 200, "columns": 400}
 """Products per start, for the decision whether forming the Gram matrix pays; others: 30."""
 
 
@@ -124,15 +142,8 @@ class PowerSearch:
 
     def swap(self) -> None:
         """Exchange variables in the best runs."""
-        operator, k, options = self.operator, self.cardinality, self.options
-        moving, rounds = self._moving, _swap_rounds(operator, k, self.best)
-        polished = operator.run_together(
-            [
-                partial(_polish, operator, moving, k, run, options, self.shift, rounds)
-                for run in self.runs[:POLISHED_RUNS]
-            ]
-        )
-        best, swaps, limited = max(polished, key=lambda item: item[0].value)
+        with one_blas_thread():
+            best, swaps, limited = _polish(self.operator, self.runs, self.options)
         self.settings |= {"swaps": swaps, "swap_limited": limited}
         self.runs = [best, *self.runs]
 
@@ -302,25 +313,95 @@ def settle(
     return replace(run, vector=vector, value=value, stop_reason=reason, n_iterations=iterations, history=history)
 
 
-def _polish(
-    operator: Operator, moving: Operator, cardinality: int, run: Run, options: SolverOptions, shift: float, rounds: int
+def _polish(operator: Operator, runs: list[Run], options: SolverOptions) -> tuple[Run, int, bool]:
+    """Exchanges: a few of several variables from every run, more and single ones from the best, all from the winner.
+
+    Returns the winner, how often it moved, and whether limits cut its search short.
+    """
+    cardinality = len(runs[0].vector.indices)
+    rank = operator.factor_rank if has_narrow_factor(operator, cardinality) else cardinality
+    solved = SOLVED_PRODUCTS * rank**2 + 0.1 * cardinality * rank**2  # the matrix product is ten times faster
+    first, tried = MOVES[0], int(min(max(SOLVED_WORK / solved, MOVES[0]), MOVES[1]))
+    in_passes = operator.costs.columns_per_pass is not None
+    if in_passes:
+        first, tried = MOVES_IN_PASSES
+    moved = operator.run_together([partial(_climb, operator, run, options, first) for run in runs[:MOVING_RUNS]])
+    moved = sorted(moved, key=lambda item: -item[0].value)
+    ends = [run.vector.indices.tobytes() for run, _ in moved]
+    agree = 2 * ends.count(ends[0]) > len(ends)  # most runs end in the same place: there is little to search beside it
+    moved = [item for place, item in enumerate(moved) if ends.index(ends[place]) == place]
+    rounds = _swap_rounds(operator, cardinality, runs[0])
+    swapped = moved[: 1 if agree or cardinality > LARGEST_DIRECT else SWAPPED_RUNS]
+    moved = operator.run_together([partial(_improve, operator, *item, options, tried, rounds) for item in swapped])
+    if not (agree or in_passes or operator.costs.transfers):
+        around = _restart_around(operator, [run for run, _ in moved], options)
+        moved += [_improve(operator, run, 0, options, tried, rounds) for run in around]
+    best, moves = max(moved, key=lambda item: item[0].value)
+    best, swaps, limited = _swap(operator, best, options, tried, rounds, thorough=True)
+    return best, moves + swaps, limited
+
+
+def _restart_around(operator: Operator, runs: list[Run], options: SolverOptions) -> list[Run]:
+    """The winners of a race from supports that share half of their variables with the best ones found."""
+    best = sorted(runs, key=lambda run: -run.value)[:RESTARTED_RUNS]
+    if len(best[0].vector.indices) > LARGEST_DENSE_PROBLEM:
+        return []
+    starts = [
+        (run.label, vector)
+        for run in best
+        for vector in scatter(operator, run.vector, run.value, RESTARTS, nonnegative=options.nonnegative)
+    ]
+    won = race(operator, starts, RESTARTED_RUNS, nonnegative=options.nonnegative, leaps=RESTART_LEAPS) if starts else []
+    found = []
+    for label, start in won:
+        vector, value = best_on_support(operator, start, nonnegative=options.nonnegative)
+        found.append(Run(label, vector, value, StopReason.FIXED_POINT, 1, [value]))
+    return found
+
+
+def _climb(operator: Operator, run: Run, options: SolverOptions, tried: int) -> tuple[Run, int]:
+    """Exchange several variables at a time while the value rises; how often it did."""
+    report = climb(
+        operator, run.vector, run.value, rounds=tried, progress=options.progress, nonnegative=options.nonnegative
+    )
+    history = [*run.history, *report.history]
+    reason = StopReason.FIXED_POINT
+    climbed = replace(run, vector=report.vector, value=report.value, history=history, stop_reason=reason)
+    return climbed, len(report.history)
+
+
+def _improve(
+    operator: Operator, run: Run, moves: int, options: SolverOptions, tried: int, rounds: int
+) -> tuple[Run, int]:
+    """Exchange several variables at a time, then single ones that look promising."""
+    run, further = _climb(operator, run, options, tried)
+    if len(run.vector.indices) > LARGEST_DIRECT:
+        return run, moves + further
+    run, swaps, _ = _swap(operator, run, options, tried, rounds, thorough=False)
+    return run, moves + further + swaps
+
+
+def _swap(
+    operator: Operator, run: Run, options: SolverOptions, tried: int, rounds: int, *, thorough: bool
 ) -> tuple[Run, int, bool]:
-    """Alternate swaps and power steps until neither raises the value, or the rounds are used up."""
-    total, limited = 0, False
+    """Alternate swaps and longer moves until neither raises the value, or the rounds are used up."""
+    total, limited = 0, True
     while total < rounds and not options.out_of_time:
         report = swap(
             operator,
             run.vector,
             run.value,
-            max_swaps=rounds - total if options.deadline == np.inf else 1,
+            max_swaps=min(rounds - total, SWAPS_AT_ONCE) if options.deadline == np.inf else 1,
             progress=options.progress,
             nonnegative=options.nonnegative,
+            thorough=thorough,
         )
-        total, limited = total + report.swaps, limited or report.limited
+        total, limited = total + report.swaps, report.limited
         if report.swaps == 0:
             break
         swapped = replace(run, vector=report.vector, value=report.value, history=[*run.history, report.value])
-        run = settle(moving, cardinality, swapped, options, shift=shift)
+        run, further = _climb(operator, swapped, options, tried)
+        total += further
     return run, total, limited
 
 
@@ -338,14 +419,14 @@ def _swap_rounds(operator: Operator, cardinality: int, run: Run) -> int:
     """Swaps each polished run may make: their products run about three times faster per operation than power steps."""
     plain_run = max(1, run.n_iterations) * operator.costs.step(cardinality)
     one_swap = _swap_cost(operator, cardinality)
-    affordable = 3.0 * SWAP_WORK * plain_run / one_swap / POLISHED_RUNS
+    affordable = 3.0 * SWAP_WORK * plain_run / one_swap / SWAPPED_RUNS
     fewest, usual, most = SWAP_ROUNDS
     return int(min(max(affordable, min(usual, CHEAP_SWAPS / one_swap), fewest), most))
 
 
 def count_swap_work(operator: Operator, cardinality: int, run: Run) -> float:
     """Operations that exchanges may take from such a run on."""
-    return POLISHED_RUNS * _swap_rounds(operator, cardinality, run) * _swap_cost(operator, cardinality)
+    return SWAPPED_RUNS * _swap_rounds(operator, cardinality, run) * _swap_cost(operator, cardinality)
 
 
 def _swap_cost(operator: Operator, cardinality: int) -> float:

@@ -153,3 +153,12 @@ def test_ctrl_c_prints_the_best_answer_so_far(tmp_path: Path) -> None:
             assert "stopped early" in errors
             return
     pytest.fail(f"never stopped with an answer: code {process.returncode}, {errors!r}")
+
+
+def test_effort_and_time_limit_of_commands(pitprops: Path) -> None:
+    answer = json.loads(run("pca", pitprops, "--covariance", "-k", "9", "--effort", "quick", "--json").stdout)
+    assert [stage["name"] for stage in answer[0]["stages"]] == ["plain run", "bound"]
+    hurried = run("pca", pitprops, "--covariance", "-k", "9", "--time-limit", "1e-9", "--json")
+    assert hurried.exit_code == 4
+    assert json.loads(hurried.stdout)[0]["stop_reason"] == "time_limit"
+    assert run("path", pitprops, "--covariance", "--k", "1:5", "--effort", "thorough").stdout

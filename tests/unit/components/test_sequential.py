@@ -77,3 +77,12 @@ def test_choosing_by_itself() -> None:
 def test_methods_without_blocks(matrix) -> None:
     with pytest.raises(errors.OptionError, match="method='tpower' finds one component at a time; deflation='block'"):
         se.sparse_components(matrix, [2, 2], deflation="block", method="tpower")
+
+
+def test_components_share_a_time_limit_and_pass_the_effort_on(rng):
+    operator = se.covariance(rng.standard_normal((30, 40)))
+    hurried = se.sparse_components(operator, [4, 4], time_limit=1e-9)
+    assert [result.stop_reason.value for result in hurried] == ["time_limit"] * 2
+    assert all(result.certificate.upper_bound < np.inf for result in hurried)
+    quick = se.sparse_components(operator, [4, 4], effort="quick")
+    assert [[stage.name for stage in result.stages] for result in quick] == [["plain run", "bound"]] * 2

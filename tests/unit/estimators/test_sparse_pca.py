@@ -172,3 +172,11 @@ def test_results_carry_the_names_of_a_frame(data) -> None:
 def test_scikit_learn_check(estimator, check) -> None:
     """All of scikit-learn's own checks: no expected failures."""
     check(estimator)
+
+
+def test_effort_and_time_limit_reach_the_components(rng):
+    data = rng.standard_normal((30, 40))
+    quick = se.SparsePCA(n_components=2, cardinality=4, effort="quick").fit(data)
+    assert [[stage.name for stage in result.stages] for result in quick.results_] == [["plain run", "bound"]] * 2
+    hurried = se.SparsePCA(n_components=1, cardinality=4, time_limit=1e-9).fit(data)
+    assert hurried.results_[0].stop_reason.value == "time_limit"

@@ -59,3 +59,21 @@ def test_result_is_frozen_and_prints():
     assert result.to_dict()["certificate"] is None
     with pytest.raises(ValueError, match="read-only"):
         result.indicator[0] = 5
+
+
+def test_efforts_and_time_limits_of_graphs():
+    graph = nx.gnm_random_graph(60, 300, seed=3)
+    found = {effort: se.densest_k_subgraph(graph, 8, effort=effort) for effort in ("quick", "default", "thorough")}
+    assert [result.settings["polish"] for result in found.values()] == [None, "swap", "tabu"]
+    weights = [result.weight for result in found.values()]
+    assert weights == sorted(weights)
+    bounds = [result.certificate.upper_bound for result in found.values()]
+    assert bounds == sorted(bounds, reverse=True)
+    assert [stage.name for stage in found["default"].stages] == ["search", "bound"]
+    assert found["default"].to_dict()["stages"][1]["bound"] == found["default"].certificate.upper_bound
+    named = se.densest_k_subgraph(graph, 8, polish="swap", effort="thorough")
+    assert named.settings["polish"] == "swap"
+    hurried = se.densest_k_subgraph(graph, 8, time_limit=1e-9)
+    assert hurried.stop_reason.value == "time_limit"
+    assert hurried.density <= hurried.certificate.upper_bound
+    assert len(hurried.nodes) == 8

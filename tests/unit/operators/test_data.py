@@ -48,7 +48,7 @@ def test_factor_reproduces_the_covariance(rng):
 def test_a_block_is_as_accurate_as_columns(rng, dtype):
     operator = se.covariance(rng.standard_normal((30, 12)).astype(dtype))
     rows, columns = np.array([1, 4, 9]), np.array([0, 4])
-    block = operator.accurate_block(rows, columns)
+    block = operator._accurate_block(rows, columns)
     assert block.dtype == np.float64
     errors = np.sqrt(np.outer(operator.entry_errors()[rows], operator.entry_errors()[columns]))
     assert (np.abs(block - operator.accurate_columns(columns)[rows]) <= 2.0 * errors).all()

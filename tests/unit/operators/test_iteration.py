@@ -83,3 +83,13 @@ def test_two_iterations_of_one_operator_do_not_see_each_other(share, rng, monkey
     alone = [list(follow(operator.iteration([cardinality]), index)) for index in (0, 299)]
     first, second = (follow(operator.iteration([cardinality]), index) for index in (0, 299))
     assert list(zip(first, second, strict=True)) == list(zip(*alone, strict=True))
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_products_with_several_vectors_are_those_with_each(name, factor):
+    matrix, operator = factor.T @ factor / 15, OPERATORS[name](factor)
+    vectors = [unit(3), SparseVector(np.array([1, 4, 7]), np.array([0.6, 0.0, -0.8])), unit(9)]
+    products = operator.iteration([2]).multiply(vectors)
+    assert products.shape == (3, 10)
+    for product, vector in zip(products, vectors, strict=True):
+        np.testing.assert_allclose(product, matrix @ vector.spread(10), atol=1e-12)

@@ -64,7 +64,7 @@ def test_callbacks_that_are_none_are_refused() -> None:
 @pytest.mark.parametrize("which", ["largest", "smallest"])
 def test_an_interruption_keeps_the_best_answer(which) -> None:
     def stop(iteration, vector, value) -> None:
-        if iteration == 12:
+        if iteration == 3:
             raise KeyboardInterrupt
 
     with pytest.raises(SolveInterrupted) as caught:

@@ -213,3 +213,20 @@ def test_a_path_of_a_huge_matrix_has_its_values(rng):
     plain = se.cardinality_path(square @ square.T, range(1, 7), certify=False)
     huge = se.cardinality_path(np.ldexp(square @ square.T, 900), range(1, 7), certify=False)
     np.testing.assert_allclose(np.ldexp(huge.values, -900), plain.values, rtol=1e-12)
+
+
+def test_efforts_and_a_time_limit_leave_every_point_an_answer_and_a_bound(rng):
+    operator = se.covariance(rng.standard_normal((30, 40)))
+    ks = [1, 3, 6, 12, 24]
+    paths = {effort: se.cardinality_path(operator, ks, effort=effort) for effort in ("quick", "default", "thorough")}
+    for k in ks:
+        gaps = [path[k].certificate.relative_gap for path in paths.values()]
+        assert gaps[2] <= gaps[1] + 1e-12
+        assert paths["default"][k].value >= paths["quick"][k].value * (1.0 - 1e-12)
+    hurried = se.cardinality_path(operator, ks, time_limit=1e-9)
+    assert {result.stop_reason for result in hurried} == {se.results.StopReason.TIME_LIMIT}
+    assert all(np.isfinite(result.certificate.upper_bound) for result in hurried)
+    long = se.cardinality_path(operator, range(1, 41), effort="thorough")
+    short = se.cardinality_path(operator, range(1, 41))
+    for tight, usual in zip(long, short, strict=True):
+        assert tight.certificate.upper_bound <= usual.certificate.upper_bound * (1.0 + 1e-9)

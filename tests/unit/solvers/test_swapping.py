@@ -68,3 +68,11 @@ def test_degenerate_supports_do_not_break_it() -> None:
     start, value = best_on_support(operator, SparseVector(np.arange(2), np.full(2, 0.5**0.5)))
     report = swap(operator, start, value, max_swaps=50, progress=Progress(6))
     assert report.value >= value
+
+
+def test_a_support_of_zeros_is_left() -> None:
+    matrix = np.diag([0.0, 0.0, 0.0, 4.0, 1.0])
+    matrix[0, 3] = matrix[3, 0] = 1.0
+    start = SparseVector(np.arange(2), np.array([1.0, 0.0]))
+    report = swap(as_operator(matrix), start, 0.0, max_swaps=50, progress=Progress(5))
+    assert report.value == pytest.approx(np.linalg.eigvalsh(matrix)[-1])
