@@ -200,6 +200,13 @@ class BoundProblem:
             sums, least, shortfall = (np.ldexp(numbers, -self.exponent - power) for numbers in found)
         return sums, least, shortfall
 
+    def row_sum_ceilings(self, weights: Numbers, wanted: Indices) -> Numbers:
+        """Numbers that these sums of the rows wanted cannot exceed, where the operator has some at little cost."""
+        operator, power = self._searchable
+        ceilings = operator.row_sum_ceilings(wanted, weights, self.cardinality - 1)
+        with np.errstate(over="ignore"):
+            return np.ldexp(ceilings, -self.exponent - power)
+
     def affords(self, count: int, subject: str) -> bool:
         """Whether so many columns may be asked for; if so, they count as asked for."""
         if self.dense is not None:

@@ -268,6 +268,8 @@ def _bound(problem: BoundProblem, most_work: float) -> float:
     cardinality, size = problem.cardinality, problem.size
     if not np.isfinite(problem.achieved) or cardinality in (1, size):
         return np.inf
+    if problem.dense is None and problem.operator.costs.transfers:
+        return np.inf  # whole columns would have to be fetched
     pass_work = 0.0 if problem.dense is not None else 2.0 * float(size) * problem.operator.costs.product
     if PASSES * pass_work > PASS_SHARE * most_work:
         return np.inf

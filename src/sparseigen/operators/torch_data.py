@@ -353,6 +353,13 @@ class TorchData(Operator):
         with self._guard_memory("blocks of rows", 1 << 30):
             return top_row_sums(self, rows, weights, count)
 
+    def row_sum_ceilings(self, rows: Indices, weights: Weights, count: int) -> Floats:
+        """From products in tf32 that are used up as they are made."""
+        from sparseigen.operators.torch_rows import row_sum_ceilings
+
+        with self._guard_memory("blocks of rows", 1 << 30):
+            return row_sum_ceilings(self, rows, weights, count)
+
     @property
     def costs(self) -> AccessCosts:
         """The samples of k variables, then of all; 64 products cost little more than one."""

@@ -12,7 +12,13 @@ R_i = sum_a |P_ai| sqrt(A_aa).
 - numbers too small for the precision are flushed to zero by at most its smallest normal number each: part of it too;
 - the sums themselves are float64, one rounding per addition, as everywhere.
 
-docs/theory-bounds.md has the derivation. tf32 is never used here.
+docs/theory-bounds.md has the derivation. tf32 is not used for them.
+
+`row_sum_ceilings` says at a fraction of that cost which rows need not be summed. For any threshold t the sum of the c
+largest of some numbers is at most c t plus the sum of all (number - t)+: a device need neither write the entries nor
+order them. Products in tf32 keep ten bits of each factor, the others cut off: gamma = 2^-9 (1 + 2^-6) for both, and
+2^-20 for each of the n additions, which tensor cores do not round to nearest. Three tf32 products keep ten more bits:
+2^-18 in place of 2^-9.
 """
 
 from __future__ import annotations
@@ -23,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.kernels import torch_kernels
+from sparseigen.kernels.torch_kernels import DEPTH
 from sparseigen.operators.contract import Indices, Weights
 
 if TYPE_CHECKING:
@@ -34,8 +41,36 @@ Floats = NDArray[np.float64]
 BLOCK_ENTRIES = 1 << 27
 """Entries of A made at a time."""
 MOST_ROWS = 32768
-MOST_OPERATIONS = {"cuda": 4.0e14, "cpu": 4.0e12}
+MOST_OPERATIONS = {"cuda": 4.0e14, "cpu": 2.0e11}
 """Multiplications for the rows asked for, p n each, above which the shortfall is infinite: seconds on a large GPU."""
+MOST_ROUGH, MOST_PRECISE = 8.0e14, 2.0e13
+"""The same for ceilings: seconds, and tenths of a second with three products in place of one."""
+SAMPLE = 128
+"""Rows whose sums tell where the thresholds of all should lie."""
+
+
+def row_sum_ceilings(data: TorchData, rows: Indices, weights: Weights, count: int) -> Floats:
+    """See `Operator.row_sum_ceilings`; by Triton, from plain data in float32."""
+    work = float(data.size) * len(rows) * (data.n_samples + DEPTH)
+    offered = torch_kernels.usable(data.variables) and data.projection is None and data.dtype == np.float32
+    if not offered or count == 0 or len(rows) <= SAMPLE or work > MOST_ROUGH:
+        return np.full(len(rows), np.inf)
+    sample = rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)]
+    radii = data.radii() * (1.0 + (data.n_samples + 64) * 2.0**-52)
+    _, least = _compute_sums(data, sample, weights, count)
+    level = float(np.median(least / np.maximum(radii[sample], np.finfo(np.float64).tiny))) * data.divisor
+    thresholds, precise = data._tensor(level * radii[rows]), work <= MOST_PRECISE
+    excess = torch_kernels.sum_above(
+        data.variables, data._places(rows), data._tensor(weights), thresholds, precise=precise
+    )
+    unit, tiny = 2.0**-24, float(np.finfo(np.float32).smallest_normal)
+    sums = count * thresholds.double() + excess * (1.0 + 2.0 * torch_kernels.ADDITIONS * unit)
+    gamma = (2.0**-18 if precise else 2.0**-9 * (1.0 + 2.0**-6)) + (data.n_samples + 64) * 2.0**-20
+    largest = float(np.sort(radii * weights)[data.size - count :].sum())
+    flushed = count * (data.n_samples + 8) * 4.0 * tiny * max(1.0, float(weights.max()))
+    ceilings: Floats = sums.cpu().numpy() / data.divisor * (1.0 + 16.0 * unit)
+    ceilings += gamma * radii[rows] * largest * (1.0 + 16.0 * unit) + flushed
+    return np.where(np.isnan(ceilings), np.inf, ceilings)
 
 
 def top_row_sums(data: TorchData, rows: Indices, weights: Weights, count: int) -> tuple[Floats, Floats, Floats]:
