@@ -40,6 +40,7 @@ from sparseigen.certificates.factor import (
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, sum_of_largest
+from sparseigen.certificates.spectral import estimate_largest_eigenvalue
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 
@@ -48,8 +49,8 @@ MOST_WORK = 2.5e9
 SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
 MOST_STEPS = 400
-STEPS_ELSEWHERE = 24
-"""Steps of `default` on a device, where each takes milliseconds."""
+STEPS_ELSEWHERE, STALLED = 10, 0.01
+"""Steps of `default` on a device, and the share of the gap that three of them must close for more to follow."""
 LEADING_ENTRIES = 1 << 24
 """Entries of the factor that the ascent works on there, about ten copies of them."""
 TRIALS = 9
@@ -141,7 +142,7 @@ def ascend(
         if not float(xp.abs(points).max()) < LARGEST_POINT:
             return  # rows of very different size: this step proves nothing, nor would later ones
         gradient = to_host(points.T @ points)
-        top = max(float(np.linalg.eigvalsh(gradient)[-1]), TINY)
+        top = max(estimate_largest_eigenvalue(gradient), TINY)
         relaxed = float(roots.sum()) + cardinality * penalty
         limit = relaxed - abs(cardinality - members) * penalty
         yield AscentStep(points @ placed.T, top + cardinality * penalty, limit)
@@ -241,7 +242,7 @@ def measure_leading(problem: BoundProblem, steps: int) -> DualParts | None:
         if direction is None:
             return None
         penalty = _middle(np.sort(energies_along(chosen, direction))[::-1], min(problem.cardinality, len(leading) - 1))
-        promised = problem.best
+        promised, course = problem.best, []
         for done, step in enumerate(
             ascend(chosen, direction, max(penalty, floor, 1e-9), problem.cardinality, floor=floor)
         ):
@@ -249,7 +250,10 @@ def measure_leading(problem: BoundProblem, steps: int) -> DualParts | None:
                 best, promised = step.points, step.bound
             closed = promised - problem.achieved <= EXACT * abs(promised)
             settled = done > 2 and step.limit > promised * (1.0 - 1e-7)
-            if done >= steps or closed or settled or problem.out_of_time:
+            course.append(promised - problem.achieved)
+            stalled = done > 4 and course[-1] > (1.0 - STALLED) * course[-4]
+            stalled |= done > 2 and best is None and step.bound > HOPELESS * problem.best
+            if done >= steps or closed or settled or stalled or problem.out_of_time:
                 break
         if best is None:
             return None

@@ -201,11 +201,16 @@ class BoundProblem:
         return sums, least, shortfall
 
     def row_sum_ceilings(self, weights: Numbers, wanted: Indices) -> Numbers:
-        """Numbers that these sums of the rows wanted cannot exceed, where the operator has some at little cost."""
-        operator, power = self._searchable
-        ceilings = operator.row_sum_ceilings(wanted, weights, self.cardinality - 1)
+        """Numbers that these sums of the rows wanted cannot exceed, at little cost; infinite where there are none.
+
+        Only data on a device have them (`TorchData.row_sum_ceilings`).
+        """
+        find = getattr(self.operator, "row_sum_ceilings", None)
+        if find is None or self._searchable[1] != 0:
+            return np.full(len(wanted), np.inf)
         with np.errstate(over="ignore"):
-            return np.ldexp(ceilings, -self.exponent - power)
+            ceilings: Numbers = np.ldexp(find(wanted, weights, self.cardinality - 1), -self.exponent)
+        return ceilings
 
     def affords(self, count: int, subject: str) -> bool:
         """Whether so many columns may be asked for; if so, they count as asked for."""

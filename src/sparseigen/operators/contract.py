@@ -288,13 +288,6 @@ class Operator(ABC):
             sums[part], least[part] = kernels.top_row_sums(block, rows[part], weights, count)
         return sums, least, np.full(len(rows), count * 2.0**-1060)
 
-    def row_sum_ceilings(self, rows: Indices, weights: Weights, count: int) -> NDArray[np.float64]:
-        """Numbers that the sums of `top_row_sums` cannot exceed, at a fraction of their cost; infinite where unknown.
-
-        They cover all rounding but that of the entries themselves, `entry_errors`.
-        """
-        return np.full(len(rows), np.inf)
-
     def quadratic_form(self, indices: Indices, weights: Vector) -> tuple[float, float]:
         """The form x'Ax of the matrix as it is held, and a bound on the rounding error of that number.
 

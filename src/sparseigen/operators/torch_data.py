@@ -354,7 +354,10 @@ class TorchData(Operator):
             return top_row_sums(self, rows, weights, count)
 
     def row_sum_ceilings(self, rows: Indices, weights: Weights, count: int) -> Floats:
-        """From products in tf32 that are used up as they are made."""
+        """Numbers that the sums of `top_row_sums` cannot exceed, at a fraction of their cost; infinite where unknown.
+
+        They cover all rounding but that of the entries themselves, `entry_errors`.
+        """
         from sparseigen.operators.torch_rows import row_sum_ceilings
 
         with self._guard_memory("blocks of rows", 1 << 30):
