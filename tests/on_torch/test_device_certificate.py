@@ -10,15 +10,20 @@ import pytest
 from sparseigen import cardinality_path, covariance, sparse_eigenvector, upper_bound
 from sparseigen.certificates.dual_points import dual_values, measure, remainders, search_penalty, support_points
 from sparseigen.certificates.paths import certify_streamed_path
-from sparseigen.certificates.penalised_dual import closed_form_bound
+from sparseigen.certificates.penalised_dual import closed_form_bound, converged_penalised_bound, penalised_bound
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import achieved_value
-from sparseigen.certificates.scaled_rows import scaled_row_bound
+from sparseigen.certificates.scaled_rows import scaled_row_bound, trace_bound
 from sparseigen.operators.contract import SparseVector
 from sparseigen.problems.known import brute_force
 from tests.on_torch.tensors import build_deflated
 
-BOUNDS = {"rows": scaled_row_bound, "dual": closed_form_bound}
+BOUNDS = {
+    "rows": scaled_row_bound,
+    "dual": closed_form_bound,
+    "ascent": penalised_bound,
+    "converged": converged_penalised_bound,
+}
 
 
 @pytest.fixture
@@ -52,6 +57,37 @@ def test_bounds_hold_against_enumeration(
                     assert value == pytest.approx(optimum, rel=1e-6)
             low = achieved_value(operator, vector) / unit
             assert low <= optimum * (1.0 + 1e-13) + 1e-14 * np.trace(exact)
+
+
+@pytest.mark.usefixtures("nothing_formed")
+@pytest.mark.parametrize("variables", [1, 3, 6])
+def test_ascent_on_few_variables_holds_against_enumeration(variables: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables that the ascent leaves out count with their variance."""
+    for seed in range(6):
+        operator, exact = build_deflated(seed, "float32", 1.0, {}, 0)
+        rank = int(operator.factor_rank)
+        monkeypatch.setattr("sparseigen.certificates.penalised_dual.LEADING_ENTRIES", variables * rank + rank - 1)
+        for k in (1, 2, 4, 8):
+            found = sparse_eigenvector(operator, k, certify=False)
+            vector = SparseVector(found.support, found.vector[found.support])
+            problem = BoundProblem(operator, k, vector, achieved=achieved_value(operator, vector))
+            bound = problem.unscale_bound(penalised_bound(problem))
+            assert bound >= brute_force(exact, k)[0] * (1.0 - 1e-13)
+
+
+def test_ascent_proves_more_than_the_trace_where_few_variables_vary_much() -> None:
+    import torch
+
+    rng = np.random.default_rng(2)
+    data = rng.standard_normal((40, 6000))
+    data[:, :30] += rng.uniform(1.0, 3.0, 30) * rng.standard_normal((40, 1))
+    operator: Any = covariance(torch.tensor(data))
+    for k in (15, 30):
+        found = sparse_eigenvector(operator, k, certify=False)
+        vector = SparseVector(found.support, found.vector[found.support])
+        problem = BoundProblem(operator, k, vector, achieved=achieved_value(operator, vector))
+        assert problem.achieved <= penalised_bound(problem) <= 1.02 * problem.achieved
+        assert trace_bound(problem) > 1.1 * problem.achieved
 
 
 @pytest.mark.parametrize("components", [0, 2])

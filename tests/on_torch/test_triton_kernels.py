@@ -15,6 +15,7 @@ import pytest
 
 from sparseigen import covariance
 from sparseigen.kernels import torch_kernels
+from sparseigen.operators import Operator
 from sparseigen.operators import torch_iteration as torch_loop
 from sparseigen.operators.torch_data import TorchData
 from sparseigen.results import StopReason
@@ -186,3 +187,38 @@ def test_bound_and_energies(monkeypatch: pytest.MonkeyPatch) -> None:
     reference = *without.top_row_sums(everything, np.ones(60), 6), *_energies(without, columns, 7)
     for a, b in zip(ours, reference, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@pytest.mark.parametrize(("size", "width"), [(5, 8), (150, 40), (300, 72)])
+def test_sums_above_thresholds(size: int, width: int) -> None:
+    import torch
+
+    matrix, rows = random_tensor((size, width), "float16"), torch.arange(0, size, 2, dtype=torch.int32)
+    scaling, thresholds = random_tensor((size,), "float32", 1).abs(), random_tensor((len(rows),), "float32", 2).abs()
+    found = torch_kernels.sum_above(matrix, rows, scaling, thresholds)
+    entries = (matrix[rows].double() @ matrix.double().T).abs() * scaling
+    entries[torch.arange(len(rows)), rows] = 0.0
+    expected = (entries - thresholds[:, None]).clamp(min=0.0).sum(dim=1)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("magnitude", [1e-12, 1.0, 1e12])
+def test_ceilings_lie_above_the_sums_and_close_to_them(
+    magnitude: float, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    monkeypatch.setattr("sparseigen.operators.torch_rows.SAMPLE", 8)
+    monkeypatch.setattr("sparseigen.operators.torch_rows.LEAST_ROUGH", 0.0)
+    rng = np.random.default_rng(3)
+    data = magnitude * rng.standard_normal((40, 140)) * 2.0 ** rng.uniform(-9.0, 9.0, 140)
+    operator, rows = covariance(torch.tensor(data.astype(dtype))), np.arange(0, 140, 2)
+    weights = 1.0 / np.sqrt(operator.diagonal())
+    weights *= rng.uniform(0.5, 1.0, 140) / weights.max()
+    for count in (1, 7, 60):
+        sums, _, _ = Operator.top_row_sums(operator, rows, weights, count)
+        ceilings = operator.row_sum_ceilings(rows, weights, count)
+        assert (ceilings >= sums * (1.0 - 1e-13)).all()
+        assert np.median(ceilings / sums) < 1.15
+    assert np.isinf(operator.row_sum_ceilings(np.arange(3), weights, 7)).all()

@@ -156,11 +156,15 @@ def dual_value(
     factor: Factor, points: Array | ClosedForm, cardinality: int, *, hopeless_above: float = np.inf
 ) -> float:
     """The proven bound that the dual points give, rounding included; infinite where squares of them overflow."""
-    parts = measure(factor.rows, points)
+    return prove(measure(factor.rows, points), factor.rest, cardinality, hopeless_above=hopeless_above)
+
+
+def prove(parts: DualParts, rest: float, cardinality: int, *, hopeless_above: float = np.inf) -> float:
+    """The same from their parts; ``rest``: what the factor leaves out."""
     if not _usable(parts):
         return np.inf
     total = sum_of_largest(parts.remainders, cardinality) * (1.0 + 2.0 * gamma(cardinality))
-    penalty = total + factor.rest + _gram_slack(parts)
+    penalty = total + rest + _gram_slack(parts)
     top = largest_eigenvalue_bound(parts.gram, hopeless_above=hopeless_above - penalty)
     return (top + penalty) * (1.0 + 16.0 * UNIT)
 

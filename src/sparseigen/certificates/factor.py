@@ -87,8 +87,7 @@ def find_factor(problem: BoundProblem, *, in_blocks: bool = False) -> Factor | N
     ``in_blocks``: the rows of data are not held, but made when they are asked for.
     """
     rank = problem.operator.factor_rank
-    fetched = not problem.operator.costs.transfers or rank <= problem.size <= LARGEST_MATERIALISED
-    if rank > 0 and fetched:
+    if rank > 0 and comes_to_host(problem):
         rest = float(bound_left_out(problem)[problem.cardinality - 1])
         if in_blocks and not problem.operator.costs.transfers:
             return Factor(FactorRows(problem), rest)
@@ -98,6 +97,12 @@ def find_factor(problem: BoundProblem, *, in_blocks: bool = False) -> Factor | N
     if problem.dense is None or problem.operator.positive_semidefinite is False:
         return None
     return _factorise(problem.dense, problem.cardinality, problem.margin)
+
+
+def comes_to_host(problem: BoundProblem) -> bool:
+    """Whether the data are in this memory, or small enough to be fetched."""
+    rank = problem.operator.factor_rank
+    return not problem.operator.costs.transfers or rank <= problem.size <= LARGEST_MATERIALISED
 
 
 def bound_left_out(problem: BoundProblem) -> Numbers:

@@ -3,7 +3,7 @@
 What a bound is built from does not depend on k: dual points z_i, weights d, the largest eigenvalue, the diagonal. Only
 how many terms are summed does. So the expensive part is done at a few cardinalities, the anchors, and each of its
 results is then evaluated for every k by one sort and one running sum. Where the data do not come to this memory, dual
-points in closed form are made at some anchors, and row bounds at fewer, each of which bounds every smaller k too.
+points in closed form are made at some anchors, ascents and row bounds at fewer; a row bound holds for every smaller k.
 """
 
 from __future__ import annotations
@@ -14,8 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparseigen.certificates.dual_points import dual_values, measure
-from sparseigen.certificates.factor import find_factor
-from sparseigen.certificates.penalised_dual import closed_form_values, find_points
+from sparseigen.certificates.factor import bound_left_out, find_factor
+from sparseigen.certificates.penalised_dual import (
+    closed_form_values,
+    find_points,
+    measure_leading,
+    stays_elsewhere,
+)
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma
 from sparseigen.certificates.scaled_rows import row_values, scaled_row_bound, settle_weights
@@ -28,7 +33,9 @@ ANCHORS = 12
 ASCENT_STEPS = 10
 """Steps of the dual ascent at each."""
 DUAL_ANCHORS, ROW_ANCHORS = 8, 3
-"""Anchors of closed forms and of row bounds where the data do not come to this memory."""
+"""Anchors of closed forms, and of ascents and row bounds, where the data do not come to this memory."""
+FEW_STEPS = 3
+"""Steps of the ascents there after the first."""
 DUAL_TRIALS = 3
 """Penalties tried at each: a neighbour's points prove nearly as much, so a long search does not pay."""
 LARGEST_SIZE = 2048
@@ -135,13 +142,17 @@ def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anc
 
 
 def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
-    """Closed forms at some anchors, each evaluated for every cardinality, then row bounds at fewer."""
+    """Closed forms at some anchors, each evaluated for every cardinality, then ascents and row bounds at fewer."""
     anchors = [points[place] for place in _choose_anchors(len(points), DUAL_ANCHORS)]
     vectors, cardinalities = [anchor.vector for anchor in anchors], [anchor.cardinality for anchor in anchors]
     values = closed_form_values(problem, vectors, cardinalities, DUAL_TRIALS)
-    bounds = bounds.lower(values, "closed-form dual")
+    bounds, elsewhere = bounds.lower(values, "closed-form dual"), stays_elsewhere(problem)
     for place in _choose_anchors(len(points), ROW_ANCHORS):
         question = points[place].pose(problem, bounds)
+        parts = measure_leading(question, FEW_STEPS) if elsewhere and not question.closed else None
+        if parts is not None:
+            bounds = bounds.lower(dual_values(parts, bound_left_out(problem)), "penalised dual")
+            question = points[place].pose(problem, bounds)
         if 2 * question.cardinality > problem.size or question.closed:
             continue
         values = np.full(problem.size, np.inf)

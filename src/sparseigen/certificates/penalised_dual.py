@@ -1,7 +1,8 @@
 """The penalised dual: the best dual points, by a closed form and by an ascent, and the bounds they prove.
 
 `dual_points` says what any dual points prove. The closed form (d'Aspremont, Bach and El Ghaoui, 2008) starts from the
-answer found and serves data in memory and on a device; the ascent, for factors in memory, goes on from there.
+answer found; the ascent goes on from there. Both serve data in memory and on a device, where the ascent works on the
+variables of largest variance alone (`measure_leading`).
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import numpy as np
 from sparseigen.certificates.dual_points import (
     LARGEST_POINT,
     ClosedForm,
+    DualParts,
     add_up_gram,
     blocks,
     dual_value,
     dual_values,
     energies_along,
     measure,
+    prove,
     search_penalty,
 )
 from sparseigen.certificates.factor import (
@@ -28,14 +31,16 @@ from sparseigen.certificates.factor import (
     Factor,
     FactorRows,
     bound_left_out,
+    comes_to_host,
     find_factor,
     namespace,
     place_like,
+    to_host,
     working_memory,
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, ZERO
-from sparseigen.certificates.spectral import spectral_bound
+from sparseigen.certificates.rounding import TINY, UNIT, ZERO, sum_of_largest
+from sparseigen.certificates.spectral import estimate_largest_eigenvalue, spectral_bound
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 
@@ -44,6 +49,10 @@ MOST_WORK = 2.5e9
 SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
 MOST_STEPS = 400
+STEPS_ELSEWHERE, STALLED = 10, 0.01
+"""Steps of `default` on a device, and the share of the gap that three of them must close for more to follow."""
+LEADING_ENTRIES = 1 << 24
+"""Entries of the factor that the ascent works on there, about ten copies of them."""
 TRIALS = 9
 """Penalties tried for one cardinality: two and seven steps of a golden section."""
 SMALL_FACTOR = 512
@@ -102,55 +111,60 @@ class AscentStep:
     ``limit`` (unless the penalty has to move by more than its own size).
     """
 
-    points: Numbers
+    points: Array
     bound: float
     limit: float
 
 
-def ascend(rows: Numbers, direction: Numbers, penalty: float, cardinality: int) -> Iterator[AscentStep]:
+def ascend(
+    rows: Array, direction: Array, penalty: float, cardinality: int, *, floor: float = 0.0
+) -> Iterator[AscentStep]:
     """Matrix exponentiated gradient ascent on the relaxation, the penalty following the wanted cardinality.
+
+    Decompositions, r x r, are made on the host wherever the rows live. The penalty does not fall below ``floor``.
 
     With X = U diag(s) U' and h = F U, the positive eigenvalue t_i of X^1/2 (f_i f_i' - rho I) X^1/2 solves
     sum_j h_ij^2 s_j / (t + rho s_j) = 1, and the dual point is z_ij ~ h_ij / (t_i + rho s_j) in the basis U. The
     relaxation is convex in rho with slope k - (sum of memberships), which gives the limit.
     """
-    rank = rows.shape[1]
+    xp, rank, direction = namespace(rows), rows.shape[1], to_host(direction)
     low = np.log(0.1 / rank)
     logarithm = low * np.eye(rank) + (np.log(0.9) - low) * np.outer(direction, direction)
     length = SHORT_STEP if 4 * cardinality < len(rows) else LONG_STEP
-    roots = np.zeros(len(rows))
-    for floor in itertools.chain(range(8, 35), itertools.repeat(35)):
-        # The floor keeps early iterates well conditioned: near rank one the dual points jump from step to step.
+    roots = xp.zeros_like(rows[:, 0])
+    for depth in itertools.chain(range(8, 35), itertools.repeat(35)):
+        # The depth keeps early iterates well conditioned: near rank one the dual points jump from step to step.
         values, basis = np.linalg.eigh(logarithm)
-        values = np.maximum(values - values[-1], -float(floor))
+        values = np.maximum(values - values[-1], -float(depth))
         weights = np.exp(values)
         weights /= weights.sum()
-        rotated = rows @ basis
+        placed = place_like(basis, rows)
         with np.errstate(all="ignore"):
-            points, members = _find_dual_points(rotated, weights, penalty, roots)
-        if not float(np.abs(points).max()) < LARGEST_POINT:
+            points, members = _find_dual_points(rows @ placed, place_like(weights, rows), penalty, roots)
+        if not float(xp.abs(points).max()) < LARGEST_POINT:
             return  # rows of very different size: this step proves nothing, nor would later ones
-        gradient = points.T @ points
-        top = max(float(np.linalg.eigvalsh(gradient)[-1]), TINY)
+        gradient = to_host(points.T @ points)
+        top = max(estimate_largest_eigenvalue(gradient), TINY)
         relaxed = float(roots.sum()) + cardinality * penalty
         limit = relaxed - abs(cardinality - members) * penalty
-        yield AscentStep(points @ basis.T, top + cardinality * penalty, limit)
+        yield AscentStep(points @ placed.T, top + cardinality * penalty, limit)
         logarithm = (basis * values) @ basis.T + (length / top) * (basis @ gradient @ basis.T)
-        penalty *= float(np.clip(members / cardinality, 0.25, 4.0)) ** 0.5
+        penalty = max(penalty * float(np.clip(members / cardinality, 0.25, 4.0)) ** 0.5, floor)
 
 
-def _find_dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots: Numbers) -> tuple[Numbers, float]:
+def _find_dual_points(rotated: Array, weights: Array, penalty: float, roots: Array) -> tuple[Array, float]:
     """The dual points in the basis of X, and the sum of memberships; ``roots`` goes in as a guess and out solved."""
-    points = np.zeros_like(rotated)
+    xp = namespace(rotated)
+    points = xp.zeros_like(rotated)
     squares = rotated**2
     lengths = squares.sum(axis=1)
-    active = np.flatnonzero(lengths > penalty)
+    active = xp.where(lengths > penalty)[0]
     roots[lengths <= penalty] = 0.0
-    if active.size == 0:
+    if len(active) == 0:
         return points, 0.0
     mass, scaled = squares[active] * weights, penalty * weights
-    found = np.maximum(roots[active], mass.sum(axis=1) - penalty * weights.max())
-    found = np.maximum(found, 1e-12 * lengths[active])
+    found = xp.maximum(roots[active], mass.sum(axis=1) - penalty * weights.max())
+    found = xp.maximum(found, 1e-12 * lengths[active])
     for _ in range(40):  # Newton on 1 / f, concave and increasing in the root: monotone from the second step on
         inverse = 1.0 / (found[:, None] + scaled)
         spread = mass * inverse
@@ -158,19 +172,19 @@ def _find_dual_points(rotated: Numbers, weights: Numbers, penalty: float, roots:
         spread *= inverse
         slope = spread.sum(axis=1)
         step = (total - 1.0) * total / slope
-        following = np.maximum(found + step, 0.01 * found)
-        converged = float(np.abs(following / found - 1.0).max()) < 1e-7
+        following = xp.maximum(found + step, 0.01 * found)
+        converged = float(xp.abs(following / found - 1.0).max()) < 1e-7
         found = following
         if converged:
             break
     roots[active] = found
-    points[active] = np.sqrt(found / slope)[:, None] * rotated[active] * inverse
+    points[active] = xp.sqrt(found / slope)[:, None] * rotated[active] * inverse
     return points, float(((spread @ weights) / slope).sum())
 
 
 def can_ascend(problem: BoundProblem) -> bool:
     """Whether `default` affords steps of the ascent, beyond the closed form."""
-    if problem.holds_matrix:
+    if problem.holds_matrix or stays_elsewhere(problem):
         return True
     rank = problem.operator.factor_rank
     return rank > 0 and _step_cost(problem.size, rank) <= LARGEST_STEP
@@ -178,6 +192,8 @@ def can_ascend(problem: BoundProblem) -> bool:
 
 def penalised_bound(problem: BoundProblem) -> float:
     """The best bound over the closed form and as many steps of the ascent as `default` affords."""
+    if stays_elsewhere(problem):
+        return _find_leading_dual(problem, STEPS_ELSEWHERE)
     in_blocks = not can_ascend(problem)
     factor = find_factor(problem, in_blocks=in_blocks)
     if factor is None:
@@ -195,6 +211,8 @@ def _step_cost(size: int, rank: int) -> float:
 
 def converged_penalised_bound(problem: BoundProblem) -> float:
     """The same with the ascent carried to its end, or to the end of the time allowed."""
+    if stays_elsewhere(problem):
+        return _find_leading_dual(problem, MOST_STEPS)
     factor = find_factor(problem)
     return np.inf if factor is None else _find_best_dual(problem, factor, MOST_STEPS)
 
@@ -207,6 +225,60 @@ def largest_eigenvalue(problem: BoundProblem) -> float:
     return (
         np.inf if factor is None else dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
     )
+
+
+def stays_elsewhere(problem: BoundProblem) -> bool:
+    """Whether there is a factor that does not come to this memory."""
+    return problem.operator.factor_rank > 0 and not comes_to_host(problem)
+
+
+def _find_leading_dual(problem: BoundProblem, steps: int) -> float:
+    if problem.cardinality == problem.size:
+        return np.inf  # `closed_form_bound` has the best dual points then
+    parts = measure_leading(problem, steps)
+    rest = float(bound_left_out(problem)[problem.cardinality - 1])
+    return np.inf if parts is None else prove(parts, rest, problem.cardinality, hopeless_above=problem.best - rest)
+
+
+def measure_leading(problem: BoundProblem, steps: int) -> DualParts | None:
+    """The best dual points of the ascent on the variables of largest variance; None where they promise nothing.
+
+    A variable with |f_i|^2 <= rho has the dual point zero and the remainder |f_i|^2. So for penalties not below the
+    largest variance left out nothing is lost, and of data on a device only the rows above are worked on, there.
+    """
+    if problem.vector is None:
+        return None
+    rows, count = FactorRows(problem), LEADING_ENTRIES // problem.operator.factor_rank
+    # |f_i|^2 is the computed diagonal up to twice the entries' errors and the scaling (`bound_left_out`).
+    variances = problem.diagonal * (1.0 + 32.0 * UNIT) + 4.0 * problem.entry_errors + TINY
+    place = problem.size - 1 - count
+    floor = float(np.partition(variances, place)[place]) if place >= 0 else 0.0
+    leading = np.flatnonzero(variances > floor)
+    if len(leading) == 0 or not np.isfinite(floor):
+        return None
+    best: Array = None
+    with working_memory(rows[:1]), one_blas_thread():
+        direction, chosen = find_direction(rows, problem.vector), rows[leading]
+        if direction is None:
+            return None
+        penalty = _middle(np.sort(energies_along(chosen, direction))[::-1], min(problem.cardinality, len(leading) - 1))
+        promised, course = problem.best, []
+        for done, step in enumerate(
+            ascend(chosen, direction, max(penalty, floor, 1e-9), problem.cardinality, floor=floor)
+        ):
+            if step.bound < promised:
+                best, promised = step.points, step.bound
+            closed = promised - problem.achieved <= EXACT * abs(promised)
+            settled = done > 2 and step.limit > promised * (1.0 - 1e-7)
+            course.append(promised - problem.achieved)
+            stalled = done > 4 and course[-1] > (1.0 - STALLED) * course[-4]
+            stalled |= done > 2 and best is None and step.bound > HOPELESS * problem.best
+            if done >= steps or closed or settled or stalled or problem.out_of_time:
+                break
+        if best is None:
+            return None
+        parts = measure(chosen, best)
+    return parts._replace(remainders=np.concatenate([parts.remainders, np.delete(variances, leading)]))
 
 
 def _find_best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> float:
@@ -289,12 +361,16 @@ def closed_form_values(
     if problem.operator.factor_rank == 0:
         return best
     rows, left_out = FactorRows(problem), bound_left_out(problem)
-    with working_memory(rows[:1]):
+    with working_memory(rows[:1]), one_blas_thread():
         for vector, cardinality in zip(vectors, cardinalities, strict=True):
             direction = find_direction(rows, vector)
             if direction is None:
                 continue
-            whole = cardinality >= problem.size
-            points = rows if whole else search_penalty(rows, direction, cardinality, cardinality, trials)
+            points: Array = rows
+            if cardinality < problem.size:
+                hopeless = HOPELESS * min(problem.best, sum_of_largest(problem.diagonal, cardinality))
+                points = search_penalty(rows, direction, cardinality, cardinality, trials, hopeless_above=hopeless)
+                if points.promise > hopeless:
+                    continue
             best = np.minimum(best, dual_values(measure(rows, points), left_out))
     return best

@@ -204,6 +204,18 @@ class BoundProblem:
             sums, least, shortfall = (np.ldexp(numbers, -self.exponent - power) for numbers in found)
         return sums, least, shortfall
 
+    def row_sum_ceilings(self, weights: Numbers, wanted: Indices) -> Numbers:
+        """Numbers that these sums of the rows wanted cannot exceed, at little cost; infinite where there are none.
+
+        Only data on a device have them (`TorchData.row_sum_ceilings`).
+        """
+        find = getattr(self.operator, "row_sum_ceilings", None)
+        if find is None or self._searchable[1] != 0:
+            return np.full(len(wanted), np.inf)
+        with np.errstate(over="ignore"):
+            ceilings: Numbers = np.ldexp(find(wanted, weights, self.cardinality - 1), -self.exponent)
+        return ceilings
+
     def affords(self, count: int, subject: str) -> bool:
         """Whether so many columns may be asked for; if so, they count as asked for."""
         if self.dense is not None:

@@ -108,11 +108,29 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
     """
     rows = row_ceilings(problem, weights)
     wanted = None if problem.dense is not None else np.flatnonzero(rows > problem.achieved)
+    if wanted is not None and problem.operator.costs.transfers:
+        wanted = _lower_ceilings(problem, weights, rows, wanted)
     if wanted is not None and not problem.affords(len(wanted), "row sums"):
         return np.inf, rows
     chosen = slice(None) if wanted is None else wanted
-    rows[chosen] = form_rows(problem, weights, wanted)[0]
+    rows[chosen] = np.minimum(rows[chosen], form_rows(problem, weights, wanted)[0])
     return float(rows.max()), rows
+
+
+def _lower_ceilings(problem: BoundProblem, weights: Numbers, rows: Numbers, wanted: Indices) -> Indices:
+    """Lower the ceilings ``rows`` by what a device says of them at little cost; which rows are then worth forming.
+
+    Of many rows with such a ceiling only the largest are formed: the others are bounded already.
+    """
+    sums = problem.row_sum_ceilings(weights, wanted)
+    terms, margin = problem.cardinality, problem.margin
+    values = row_values(problem.diagonal[wanted], sums, weights[wanted], terms, margin=margin)
+    rows[wanted] = np.minimum(rows[wanted], values)
+    most = problem.size // FORMED_SHARE
+    wanted = wanted[rows[wanted] > problem.achieved]
+    if len(wanted) <= most or not np.isfinite(sums).any():
+        return wanted
+    return np.sort(wanted[np.argpartition(rows[wanted], len(wanted) - most)[len(wanted) - most :]])
 
 
 def form_rows(problem: BoundProblem, weights: Numbers, wanted: Indices | None = None) -> tuple[Numbers, Numbers]:
@@ -142,6 +160,8 @@ PASSES_FROM_DATA = 3
 """Passes when each has to form rows again, block by block."""
 WHOLE_PASSES = 2
 """Of those, how many may form more than a quarter of the rows."""
+FORMED_SHARE = 32
+"""Where a device has ceilings, one row in so many is formed: that costs as much as the ceilings of all."""
 FLOOR = 1e-7
 """Smallest weight, relative to the largest."""
 

@@ -63,7 +63,7 @@ def largest_eigenvalue_bound(matrix: Numbers, *, hopeless_above: float = np.inf)
     if size > DIRECT and _rayleigh(matrix) > hopeless_above:
         return np.inf
     scale = max(float(matrix.max()), -float(matrix.min()), TINY)
-    estimate = _estimate(matrix)
+    estimate = estimate_largest_eigenvalue(matrix)
     if estimate > hopeless_above:
         return np.inf
     step = 8.0 * (size + 4) * UNIT * max(abs(estimate), scale)
@@ -115,7 +115,7 @@ def _generic(size: int) -> Numbers:
     return vector
 
 
-def _estimate(matrix: Numbers) -> float:
+def estimate_largest_eigenvalue(matrix: Numbers) -> float:
     """The largest eigenvalue as LAPACK or Lanczos sees it: where the search for a proof starts."""
     if len(matrix) <= DIRECT:
         return float(np.linalg.eigvalsh(matrix)[-1])

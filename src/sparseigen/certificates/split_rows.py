@@ -277,6 +277,8 @@ def plan_split(problem: BoundProblem, most_work: float) -> Plan | None:
     cardinality, size = problem.cardinality, problem.size
     if problem.vector is None or not np.isfinite(problem.achieved) or cardinality in (1, size):
         return None
+    if problem.operator.costs.transfers and not problem.holds_matrix:
+        return None  # whole columns would have to be fetched
     pass_work = 0.0 if problem.holds_matrix else 2.0 * float(size) * problem.operator.costs.product
     if PASSES * pass_work > PASS_SHARE * most_work:
         return None

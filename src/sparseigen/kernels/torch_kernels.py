@@ -154,6 +154,34 @@ def pad_width(width: int) -> int:
     return -(-width // 4) * 4
 
 
+TILE, DEPTH = 128, 64
+"""Rows, columns and samples of the products that one program of `sum_above` makes at a time."""
+MOST_TILES, PROGRAMS = 1024, 1024
+"""Tiles that one program adds up in float32, and how many programs keep a device busy."""
+ADDITIONS = TILE + MOST_TILES + 4
+"""Float32 additions on the way to a sum of `sum_above`."""
+
+
+def sum_above(matrix: Tensor, rows: Tensor, scaling: Tensor, thresholds: Tensor) -> Tensor:
+    """Of some rows i of |MM'| diag(scaling) the sum of (entry - threshold_i)+ over j != i, by Triton.
+
+    M is contiguous float16, its width a multiple of 8; products are added in float32 and never written to memory.
+    """
+    import torch
+
+    from sparseigen.kernels import triton_kernels
+
+    size, count = matrix.shape[0], len(rows)
+    tiles, programs = -(-size // TILE), -(-count // TILE)
+    parts = min(tiles, max(-(-tiles // MOST_TILES), PROGRAMS // programs, 1))
+    sums = torch.zeros(parts, count, dtype=torch.float32, device=matrix.device)
+    triton_kernels.sum_above[programs, parts](
+        matrix, rows, scaling, thresholds, sums, count, size, matrix.shape[1] // 8, tiles, -(-tiles // parts), 8, TILE,
+        TILE, DEPTH, num_warps=8, num_stages=3,
+    )  # fmt: skip
+    return sums.double().sum(dim=0)
+
+
 class RowProduct:
     """``out = matrix @ vector`` at the speed of memory. ``vector`` must be `pad_width` with zeros."""
 

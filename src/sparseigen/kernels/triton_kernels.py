@@ -193,3 +193,33 @@ def sum_largest(values, histograms, state, sums, size, row_stride, PASSES: tl.co
     if block == 0:
         for index in range(PASSES):
             tl.store(histograms + row * PASSES * BINS + index * BINS + tl.arange(0, BINS), tl.zeros((BINS,), tl.int32))
+
+
+@triton.jit
+def sum_above(matrix, rows, scaling, thresholds, sums, n_chosen, size, units, n_tiles, per_part, UNIT: tl.constexpr,
+              ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr):  # fmt: skip
+    """Of the chosen rows i of |MM'| diag(scaling) the sum of (entry - threshold_i)+, j != i, by parts of the columns.
+
+    Programs that run at the same time go through the same columns, which stay in the cache.
+    """
+    place = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    inside = place < n_chosen
+    chosen = tl.load(rows + place, mask=inside, other=0)
+    level = tl.load(thresholds + place, mask=inside, other=0.0)
+    width = units * UNIT
+    total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+    first_tile = tl.program_id(1) * per_part
+    for tile in range(first_tile, tl.minimum(first_tile + per_part, n_tiles)):
+        column = tile * COLUMNS + tl.arange(0, COLUMNS)
+        product = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
+        for first in range(0, width, DEPTH):
+            depth = first + tl.arange(0, DEPTH)
+            mask = inside[:, None] & (depth < width)[None, :]
+            left = tl.load(matrix + chosen.to(tl.int64)[:, None] * width + depth[None, :], mask=mask, other=0.0)
+            mask = (column < size)[None, :] & (depth < width)[:, None]
+            right = tl.load(matrix + column.to(tl.int64)[None, :] * width + depth[:, None], mask=mask, other=0.0)
+            product = tl.dot(left, right, product)
+        weight = tl.load(scaling + column, mask=column < size, other=0.0)
+        above = tl.maximum(tl.abs(product) * weight[None, :] - level[:, None], 0.0)
+        total += tl.where(chosen[:, None] == column[None, :], 0.0, above)
+    tl.store(sums + tl.program_id(1).to(tl.int64) * n_chosen + place, tl.sum(total, axis=1), mask=inside)

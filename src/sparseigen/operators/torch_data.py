@@ -353,6 +353,16 @@ class TorchData(Operator):
         with self._guard_memory("blocks of rows", 1 << 30):
             return top_row_sums(self, rows, weights, count)
 
+    def row_sum_ceilings(self, rows: Indices, weights: Weights, count: int) -> Floats:
+        """Numbers that the sums of `top_row_sums` cannot exceed, at a fraction of their cost; infinite where unknown.
+
+        They cover all rounding but that of the entries themselves, `entry_errors`.
+        """
+        from sparseigen.operators.torch_rows import row_sum_ceilings
+
+        with self._guard_memory("blocks of rows", 1 << 30):
+            return row_sum_ceilings(self, rows, weights, count)
+
     @property
     def costs(self) -> AccessCosts:
         """The samples of k variables, then of all; 64 products cost little more than one."""

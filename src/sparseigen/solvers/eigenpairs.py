@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.certificates.factor import place_like, to_host
 from sparseigen.kernels.eigen import leading_eigenpair, run_arpack, warm_eigenpair
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Weights, scale_exponent
 
@@ -185,6 +186,8 @@ def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bo
     indices = start.indices
     if nonnegative:  # projected power iterations keep the start's value or better
         return start, value_on_support(operator, start)
+    if operator.costs.transfers and 0 < operator.factor_rank <= LARGEST_DENSE_PROBLEM:
+        return _solve_by_samples(operator, start)
 
     def multiply(weights: Weights) -> Weights:
         return operator.apply_support(indices, weights.ravel())[indices].astype(float)
@@ -196,6 +199,18 @@ def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bo
     vectors = vectors if vectors.size else start.weights[:, None]
     best = SparseVector(indices, vectors[:, 0] / np.linalg.norm(vectors[:, 0]))
     return best, value_on_support(operator, best)
+
+
+def _solve_by_samples(operator: Operator, start: SparseVector) -> tuple[SparseVector, float]:
+    """From the n x n matrix F'F of the support's rows, made where they live: one round trip, not one per product."""
+    rows = operator.factor_rows(start.indices)
+    scores = to_host(place_like(start.weights, rows) @ rows)
+    vector, value = warm_eigenpair(to_host(rows.T @ rows), scores)
+    weights = to_host(rows @ place_like(vector, rows))
+    length = float(np.linalg.norm(weights))
+    if not length > 0.0:
+        return start, 0.0
+    return SparseVector(start.indices, weights / length), value
 
 
 def value_on_support(operator: Operator, vector: SparseVector) -> float:

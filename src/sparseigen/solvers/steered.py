@@ -123,7 +123,8 @@ class Steering:
         vector = self.search.best.vector
         if self.problem is None:
             self.problem = BoundProblem(self.operator, self.cardinality)
-            if not self.problem.holds_matrix:
+            # A device forms columns a thousand times faster and knows itself how many are too many.
+            if not self.problem.holds_matrix and not self.operator.costs.transfers:
                 affordable = ROW_WORK[self.options.effort] / max(self.operator.costs.step(1), 1.0)
                 self.problem.columns_left = min(self.problem.columns_left, affordable)
         problem = self.problem
