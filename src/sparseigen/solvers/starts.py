@@ -6,7 +6,7 @@ function here and a row in STARTS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -85,9 +85,12 @@ def backward(operator: Operator, cardinality: int, options: SolverOptions) -> li
     return [("backward", best)]
 
 
-def columns(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
-    """The columns of A with the largest top-k energy (sum of the k largest squares), each truncated to k."""
-    pool = _column_pool(operator)
+def columns(operator: Operator, cardinality: int, options: SolverOptions, pool: Indices | None = None) -> list[Start]:
+    """The columns of A with the largest top-k energy (sum of the k largest squares), each truncated to k.
+
+    ``pool``: the columns to choose from, where they are known.
+    """
+    pool = _column_pool(operator) if pool is None else pool
     energies, energies_without_diagonal = _energies(operator, pool, cardinality)
     # On noise the diagonal hides what the columns share, so a few starts are chosen without it.
     by_energy = np.argsort(-energies, kind="stable")[:COLUMN_STARTS]
@@ -114,6 +117,21 @@ def _energies(operator: Operator, pool: Indices, cardinality: int) -> tuple[NDAr
     return energies, energies_without_diagonal
 
 
+def survey_columns(operator: Operator, cardinalities: Sequence[int]) -> Indices:
+    """The columns that `columns` is likely to choose at any of the cardinalities: one pass over them instead of many.
+
+    The energies of all columns are computed at the ends and in the middle alone; the order changes slowly with k.
+    """
+    pool = _column_pool(operator)
+    if len(pool) <= COLUMN_POOL or len(cardinalities) <= 3:
+        return pool
+    strongest = []
+    for cardinality in (cardinalities[0], cardinalities[len(cardinalities) // 2], cardinalities[-1]):
+        for energies in _energies(operator, pool, cardinality):
+            strongest.append(pool[np.argsort(-energies, kind="stable")[: COLUMN_POOL // 4]])
+    return np.unique(np.concatenate(strongest))
+
+
 def random(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
     """A Gaussian vector truncated to its k largest entries."""
     vector = check_rng(options.rng).standard_normal(operator.size)
@@ -122,13 +140,14 @@ def random(operator: Operator, cardinality: int, options: SolverOptions) -> list
     return [("random", SparseVector(kept, values / np.linalg.norm(values)))]
 
 
-def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
+def auto(operator: Operator, cardinality: int, options: SolverOptions, pool: Indices | None = None) -> list[Start]:
     """The paper's start first, then its second form, the strongest columns and the decreasing schedule."""
-    makers = [columns]
+    strongest = partial(columns, pool=pool)
+    makers: list[Callable[[Operator, int, SolverOptions], list[Start]]] = [strongest]
     if operator.diagonal().any():
-        makers = [max_variance, top_k_variance, columns, warm]
+        makers = [max_variance, top_k_variance, strongest, warm]
         if operator.diagonal().max() <= 0.0 and _largest_movable(operator) is None:
-            makers = [top_k_variance, columns]
+            makers = [top_k_variance, strongest]
     made = operator.run_together([partial(make, operator, cardinality, options) for make in makers])
     return [start for starts in made for start in starts] or [_single_variable(operator, options)]
 
@@ -153,8 +172,12 @@ STARTS: dict[str, Callable[[Operator, int, SolverOptions], list[Start]]] = {
 }
 
 
-def make_starts(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
-    """The starts the caller asked for, by name or as a vector."""
+def make_starts(
+    operator: Operator, cardinality: int, options: SolverOptions, pool: Indices | None = None
+) -> list[Start]:
+    """The starts the caller asked for, by name or as a vector; ``pool``: the columns that `auto` chooses from."""
+    if isinstance(options.start, str) and options.start == "auto":
+        return auto(operator, cardinality, options, pool)
     if isinstance(options.start, str):
         return STARTS[options.start](operator, cardinality, options)
     vector = check_start_vector(options.start, operator.size)

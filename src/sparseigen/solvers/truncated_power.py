@@ -14,7 +14,7 @@ import numpy as np
 
 from sparseigen import kernels
 from sparseigen.kernels.eigen import leading_eigenpair
-from sparseigen.operators.contract import Operator, SparseVector
+from sparseigen.operators.contract import Indices, Operator, SparseVector
 from sparseigen.operators.iteration import Iteration, Look
 from sparseigen.results import StopReason
 from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, LARGEST_DIRECT, best_on_support, lower_end
@@ -57,11 +57,13 @@ class Run:
     history: list[float]
 
 
-def solve_truncated_power(operator: Operator, cardinality: int, options: SolverOptions) -> SolverOutcome:
-    """Algorithm 1 from every start asked for, polished as asked."""
+def solve_truncated_power(
+    operator: Operator, cardinality: int, options: SolverOptions, pool: Indices | None = None
+) -> SolverOutcome:
+    """Algorithm 1 from every start asked for, polished as asked; ``pool``: the columns for ``start="auto"``."""
     name = options.start if isinstance(options.start, str) else "vector"
     search = PowerSearch(operator.prepared_for(EXPECTED_PRODUCTS.get(name, 30)), cardinality, options)
-    starts = make_starts(search.operator, cardinality, options)
+    starts = make_starts(search.operator, cardinality, options, pool)
     search.run(starts)
     settings: dict[str, Any] = {"start": starts[0][0] if len(starts) == 1 else str(options.start)}
     if options.polish == "swap":
