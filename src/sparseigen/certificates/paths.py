@@ -14,13 +14,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparseigen.certificates.dual_points import dual_values, measure
-from sparseigen.certificates.factor import find_factor
-from sparseigen.certificates.penalised_dual import closed_form_values, find_points
+from sparseigen.certificates.path_splits import split_values
+from sparseigen.certificates.penalised_dual import (
+    closed_form_values,
+    count_ascent,
+    find_affordable_factor,
+    find_points,
+)
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma
-from sparseigen.certificates.scaled_rows import row_values, scaled_row_bound, settle_weights
+from sparseigen.certificates.scaled_rows import (
+    improve_weights,
+    row_values,
+    scaled_row_bound,
+    scaled_row_values,
+    settle_weights,
+    starting_weights,
+)
 from sparseigen.certificates.spectral import largest_eigenvalue_bound, psd_shift
-from sparseigen.operators.contract import Indices, Operator, SparseVector
+from sparseigen.kernels.eigen import one_blas_thread
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate
 
 ANCHORS = 12
@@ -32,7 +45,19 @@ DUAL_ANCHORS, ROW_ANCHORS = 8, 3
 DUAL_TRIALS = 3
 """Penalties tried at each: a neighbour's points prove nearly as much, so a long search does not pay."""
 LARGEST_SIZE = 2048
-"""Above this, sorting every row costs more than it saves: points are certified one by one."""
+"""Above this there are fewer anchors, and only what the largest of the path's cardinalities needs is sorted."""
+LARGE_ANCHORS = 8
+"""Anchors of such paths, at least."""
+FIRST_PASSES = 2
+"""Row bounds of the first point where the matrix is not held; of every other one."""
+DUAL_WORK = 5.0e10
+"""Operations for dual points at more anchors than that."""
+ROW_WORK = 6.4e10
+"""Multiplications that forming the rows of a matrix that is not held may take for a whole path."""
+SPLIT_GROUPS = 6
+"""Groups of neighbouring points that share heavy variables and weights."""
+BLOCK_ENTRIES = 1 << 22
+"""Entries of rows that are sorted at a time."""
 FEWEST_POINTS = 16
 """Shorter paths are certified point by point, which proves a little more at each."""
 
@@ -75,14 +100,17 @@ class Anchor:
 
 def certifies_whole_path(operator: Operator, count: int) -> bool:
     """Whether a path of so many points is certified as a whole."""
-    return operator.size <= LARGEST_SIZE and count >= FEWEST_POINTS
+    in_memory = not operator.costs.transfers and operator.costs.affordable_columns >= operator.size
+    known = operator.factor_rank > 0 or operator.size <= LARGEST_MATERIALISED
+    return count >= FEWEST_POINTS and (operator.size <= LARGEST_SIZE or (in_memory and known))
 
 
 def certify_path(
-    operator: Operator, cardinalities: Sequence[int], vectors: Sequence[SparseVector]
+    operator: Operator, cardinalities: Sequence[int], vectors: Sequence[SparseVector], *, deadline: float = np.inf
 ) -> list[Certificate]:
     """A certificate for every point: what its vector reaches, and the smallest of the shared bounds."""
-    return _certify(operator, cardinalities, vectors, _lower_in_memory)
+    with one_blas_thread():
+        return _certify(operator, cardinalities, vectors, _lower_in_memory, deadline)
 
 
 def certify_streamed_path(
@@ -97,8 +125,10 @@ def _certify(
     cardinalities: Sequence[int],
     vectors: Sequence[SparseVector],
     lower: Callable[[BoundProblem, PathBounds, list[Anchor]], PathBounds],
+    deadline: float = np.inf,
 ) -> list[Certificate]:
-    problem = BoundProblem(operator, operator.size)  # what is left out is then covered for every cardinality
+    # At the size of the matrix: what is left out is then covered for every cardinality.
+    problem = BoundProblem(operator, operator.size, deadline=deadline)
     points = [
         Anchor(int(k), vector, achieved_value(operator, vector))
         for k, vector in zip(cardinalities, vectors, strict=True)
@@ -118,20 +148,73 @@ def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) ->
 
 def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
     """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
-    margins, factor = problem.margins, find_factor(problem)
+    factor, steps = find_affordable_factor(problem)
     if problem.dense is not None:
-        bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + margins, "largest eigenvalue")
-    for place in np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1:
+        bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + problem.margins, "largest eigenvalue")
+    if problem.size <= LARGEST_SIZE:
+        places, steps = np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1, ASCENT_STEPS
+    else:
+        anchors = LARGE_ANCHORS
+        if factor is not None and steps > 0:
+            anchors = max(anchors, int(DUAL_WORK / count_ascent(factor, min(steps, ASCENT_STEPS))))
+        places = _spread_anchors([point.cardinality for point in points], anchors)
+    for place in places:
         question = points[place].pose(problem, bounds)
-        if 2 * question.cardinality <= problem.size:
-            weights = settle_weights(question)[1]
-            bounds = bounds.lower(shared_row_values(problem, weights) + margins, "scaled rows")
-        if factor is not None and question.cardinality < problem.size:
-            found = find_points(question, factor, ASCENT_STEPS)
+        if problem.out_of_time:
+            break
+        if question.closed or question.cardinality == problem.size:
+            continue
+        if factor is not None:
+            found = find_points(question, factor, min(steps, ASCENT_STEPS))
             if found is not None:
                 values = dual_values(measure(factor.rows, found), factor.rest)
                 bounds = bounds.lower(values, "penalised dual")
+        if 2 * question.cardinality <= problem.size <= LARGEST_SIZE:
+            values = shared_row_values(problem, settle_weights(question)[1], points[-1].cardinality)
+            bounds = bounds.lower(values + problem.margins, "scaled rows")
+    further = _follow_rows if problem.dense is None else _lower_by_splits
+    return further(problem, bounds.make_monotone(), points)
+
+
+def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+    """Split rows of the points still open, in groups of neighbours."""
+    for group in np.array_split(np.arange(len(points)), max(1, min(SPLIT_GROUPS, len(points)))):
+        questions = [points[place].pose(problem, bounds) for place in group]
+        questions = [question for question in questions if not question.closed]
+        if not questions or problem.out_of_time:
+            continue
+        for cardinality, value, name in split_values(questions):
+            values = np.full(problem.size, np.inf)
+            values[cardinality - 1] = value
+            bounds = bounds.lower(values, name)
     return bounds
+
+
+def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+    """Row bounds where the matrix is not held: one step d <- d r(d) per point, from the weights of the one before."""
+    left, weights = ROW_WORK / max(problem.operator.costs.step(1), 1.0), None
+    for point in points:
+        question = point.pose(problem, bounds)
+        if question.closed or question.cardinality == 1 or 2 * question.cardinality > problem.size:
+            continue
+        for _ in range(1 if weights is not None else FIRST_PASSES):
+            question.columns_left = min(question.columns_left, left)
+            weights = starting_weights(question) if weights is None else weights
+            value, rows = scaled_row_values(question, weights)
+            left = question.columns_left
+            if not np.isfinite(value) or question.out_of_time:
+                return bounds
+            values = np.full(problem.size, np.inf)
+            values[question.cardinality - 1] = value
+            bounds = bounds.lower(values, "scaled rows")
+            weights = improve_weights(weights, rows)
+    return bounds
+
+
+def _spread_anchors(cardinalities: Sequence[int], anchors: int) -> Indices:
+    """Places whose cardinalities are spread geometrically, both ends included."""
+    wanted = np.geomspace(cardinalities[0], cardinalities[-1], min(anchors, len(cardinalities)))
+    return np.unique(np.searchsorted(cardinalities, wanted.round().astype(np.int64)).clip(0, len(cardinalities) - 1))
 
 
 def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
@@ -166,18 +249,25 @@ def trace_values(problem: BoundProblem) -> Numbers:
     return values
 
 
-def shared_row_values(problem: BoundProblem, weights: Numbers) -> Numbers:
-    """The scaled Gershgorin bound of one set of weights for every cardinality: rows sorted once, summed as they come.
+def shared_row_values(problem: BoundProblem, weights: Numbers, most: int) -> Numbers:
+    """The scaled Gershgorin bound of one set of weights for every cardinality up to ``most``, infinite above it.
 
-    The sum for cardinality k has k - 1 terms; for k = 1 there are none.
+    Rows are sorted once, as far as needed, and summed as they come. The sum for cardinality k has k - 1 terms; for
+    k = 1 there are none.
     """
-    worst = np.full(problem.size, -np.inf)
-    for members, block in problem.blocks():
-        products = np.abs(block) * weights
-        products[np.arange(len(members)), members] = 0.0
-        products.sort(axis=1)
-        sums = np.zeros_like(products)
-        np.cumsum(products[:, :0:-1], axis=1, out=sums[:, 1:])
-        rows = row_values(problem.diagonal[members, None], sums, weights[members, None], problem.size)
-        worst = np.maximum(worst, rows.max(axis=0))
+    worst = np.full(problem.size, np.inf)
+    worst[:most] = -np.inf
+    step, kept = max(1, BLOCK_ENTRIES // problem.size), min(most, problem.size - 1)
+    for members, whole in problem.blocks():
+        for begin in range(0, len(members), step):
+            part = members[begin : begin + step]
+            products = np.abs(whole[begin : begin + step]) * weights
+            products[np.arange(len(part)), part] = 0.0
+            if 2 * kept < problem.size:
+                products = np.partition(products, problem.size - kept, axis=1)[:, problem.size - kept :]
+            products.sort(axis=1)
+            sums = np.zeros((len(part), most))
+            np.cumsum(products[:, :-most:-1], axis=1, out=sums[:, 1:])
+            values = row_values(problem.diagonal[part, None], sums, weights[part, None], problem.size)
+            worst[:most] = np.maximum(worst[:most], values.max(axis=0))
     return worst

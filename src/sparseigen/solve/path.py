@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -224,8 +225,10 @@ def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
     options = request.options
     shared: dict[int, Certificate] = {}
     if all(outcome.proven is None for outcome in outcomes.values()):
-        together = certify_path if certifies_whole_path(prepared, len(outcomes)) else None
-        if together is None and prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
+        together: Callable[..., list[Certificate]] | None = None
+        if certifies_whole_path(prepared, len(outcomes)):
+            together = partial(certify_path, deadline=options.deadline)
+        elif prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
             together = certify_streamed_path
         if together is not None:
             vectors = [outcome.vector for outcome in outcomes.values()]
