@@ -3,7 +3,8 @@
 What a bound is built from does not depend on k: dual points z_i, weights d, the largest eigenvalue, the diagonal. Only
 how many terms are summed does. So the expensive part is done at a few cardinalities, the anchors, and each of its
 results is then evaluated for every k by one sort and one running sum. Where the data do not come to this memory, dual
-points in closed form are made at some anchors, and row bounds at fewer, each of which bounds every smaller k too.
+points in closed form are made at some anchors, and row bounds at fewer, each of which bounds every smaller k too. Where
+they do, split rows (`path_splits`) of every point follow, or row bounds where the matrix is too large to be held.
 """
 
 from __future__ import annotations
@@ -24,12 +25,10 @@ from sparseigen.certificates.penalised_dual import (
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma
 from sparseigen.certificates.scaled_rows import (
-    improve_weights,
     row_values,
     scaled_row_bound,
     scaled_row_values,
     settle_weights,
-    starting_weights,
 )
 from sparseigen.certificates.spectral import largest_eigenvalue_bound, psd_shift
 from sparseigen.kernels.eigen import one_blas_thread
@@ -48,11 +47,11 @@ LARGEST_SIZE = 2048
 """Above this there are fewer anchors, and only what the largest of the path's cardinalities needs is sorted."""
 LARGE_ANCHORS = 8
 """Anchors of such paths, at least."""
-FIRST_PASSES = 2
-"""Row bounds of the first point where the matrix is not held; of every other one."""
+ROW_GROUP = 3
+"""Neighbouring points that share the weights of row bounds where the matrix is not held."""
 DUAL_WORK = 5.0e10
 """Operations for dual points at more anchors than that."""
-ROW_WORK = 6.4e10
+ROW_WORK = 1.6e11
 """Multiplications that forming the rows of a matrix that is not held may take for a whole path."""
 SPLIT_GROUPS = 6
 """Groups of neighbouring points that share heavy variables and weights."""
@@ -106,11 +105,19 @@ def certifies_whole_path(operator: Operator, count: int) -> bool:
 
 
 def certify_path(
-    operator: Operator, cardinalities: Sequence[int], vectors: Sequence[SparseVector], *, deadline: float = np.inf
+    operator: Operator,
+    cardinalities: Sequence[int],
+    vectors: Sequence[SparseVector],
+    *,
+    deadline: float = np.inf,
+    quick: bool = False,
 ) -> list[Certificate]:
-    """A certificate for every point: what its vector reaches, and the smallest of the shared bounds."""
+    """A certificate for every point: what its vector reaches, and the smallest of the shared bounds.
+
+    ``quick``: only what is computed at the anchors.
+    """
     with one_blas_thread():
-        return _certify(operator, cardinalities, vectors, _lower_in_memory, deadline)
+        return _certify(operator, cardinalities, vectors, _lower_at_anchors if quick else _lower_in_memory, deadline)
 
 
 def certify_streamed_path(
@@ -147,6 +154,12 @@ def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) ->
 
 
 def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+    """What the anchors give, then split rows where the matrix is held, and row bounds where it is not."""
+    bounds = _lower_at_anchors(problem, bounds, points).make_monotone()
+    return (_follow_rows if problem.dense is None else _lower_by_splits)(problem, bounds, points)
+
+
+def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
     """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
     factor, steps = find_affordable_factor(problem)
     if problem.dense is not None:
@@ -155,7 +168,7 @@ def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anc
         places, steps = np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1, ASCENT_STEPS
     else:
         anchors = LARGE_ANCHORS
-        if factor is not None and steps > 0:
+        if factor is not None:
             anchors = max(anchors, int(DUAL_WORK / count_ascent(factor, min(steps, ASCENT_STEPS))))
         places = _spread_anchors([point.cardinality for point in points], anchors)
     for place in places:
@@ -164,7 +177,10 @@ def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anc
             break
         if question.closed or question.cardinality == problem.size:
             continue
-        if factor is not None:
+        if factor is not None and steps < 0:
+            values = closed_form_values(problem, [points[place].vector], [question.cardinality], DUAL_TRIALS)
+            bounds = bounds.lower(values, "closed-form dual")
+        elif factor is not None:
             found = find_points(question, factor, min(steps, ASCENT_STEPS))
             if found is not None:
                 values = dual_values(measure(factor.rows, found), factor.rest)
@@ -172,8 +188,7 @@ def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anc
         if 2 * question.cardinality <= problem.size <= LARGEST_SIZE:
             values = shared_row_values(problem, settle_weights(question)[1], points[-1].cardinality)
             bounds = bounds.lower(values + problem.margins, "scaled rows")
-    further = _follow_rows if problem.dense is None else _lower_by_splits
-    return further(problem, bounds.make_monotone(), points)
+    return bounds
 
 
 def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
@@ -191,23 +206,26 @@ def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anc
 
 
 def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
-    """Row bounds where the matrix is not held: one step d <- d r(d) per point, from the weights of the one before."""
-    left, weights = ROW_WORK / max(problem.operator.costs.step(1), 1.0), None
-    for point in points:
-        question = point.pose(problem, bounds)
-        if question.closed or question.cardinality == 1 or 2 * question.cardinality > problem.size:
-            continue
-        for _ in range(1 if weights is not None else FIRST_PASSES):
+    """Row bounds where the matrix is not held: weights settled at every third point serve its neighbours too."""
+    left = ROW_WORK / max(problem.operator.costs.step(1), 1.0)
+    # Downward, because a bound for a larger k holds for those that are left out.
+    places = _choose_anchors(len(points), max(1, int(left / problem.size)))[::-1]
+    for group in np.array_split(places, -(-len(places) // ROW_GROUP)):
+        questions = [points[place].pose(problem, bounds) for place in group]
+        questions = [one for one in questions if not one.closed and 1 < one.cardinality <= problem.size // 2]
+        middle, weights = len(questions) // 2, np.ones(0)
+        for question in [*questions[middle : middle + 1], *questions[:middle], *questions[middle + 1 :]]:
             question.columns_left = min(question.columns_left, left)
-            weights = starting_weights(question) if weights is None else weights
-            value, rows = scaled_row_values(question, weights)
+            if question is questions[middle]:
+                value, weights = settle_weights(question)
+            else:
+                value = scaled_row_values(question, weights)[0]
             left = question.columns_left
-            if not np.isfinite(value) or question.out_of_time:
+            if question.out_of_time:
                 return bounds
             values = np.full(problem.size, np.inf)
             values[question.cardinality - 1] = value
             bounds = bounds.lower(values, "scaled rows")
-            weights = improve_weights(weights, rows)
     return bounds
 
 

@@ -184,9 +184,9 @@ def find_affordable_factor(problem: BoundProblem) -> tuple[Factor | None, int]:
 
 
 def count_ascent(factor: Factor, steps: int) -> float:
-    """Operations of the closed form and so many steps at one cardinality."""
-    size, rank = factor.rows.shape
-    return TRIALS * 2.0 * size * rank**2 + steps * _step_cost(size, rank)
+    """Operations of the closed form and so many steps at one cardinality; below zero: of the closed form in blocks."""
+    size, rank = (int(count) for count in factor.rows.shape)
+    return (TRIALS if steps >= 0 else 3) * 2.0 * size * rank**2 + max(steps, 0) * _step_cost(size, rank)
 
 
 def _step_cost(size: int, rank: int) -> float:

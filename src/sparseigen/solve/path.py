@@ -64,8 +64,9 @@ def cardinality_path(
         one k `upper_bound` proves more. A bound for a larger k also holds for a smaller one, so bounds never rise
         as k falls.
     effort : {"quick", "default", "thorough"}
-        "quick" follows the path from its ends alone, "default" solves some of its points from many starts as well;
-        "thorough" then bounds every point whose gap is open by itself, for up to about 20 s.
+        "quick" follows the path from its ends alone and shares the bounds of a few points; "default" solves some of
+        its points from many starts as well, and goes on with every bound from the one of its neighbour; "thorough" then
+        bounds every point whose gap is open by itself, for up to about 20 s.
     time_limit : float, optional
         Seconds after which no more is improved: every cardinality has an answer then, and a bound that may be weak.
     nonnegative, candidates, max_iterations, rng, on_iteration, method_options
@@ -227,7 +228,7 @@ def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
     if all(outcome.proven is None for outcome in outcomes.values()):
         together: Callable[..., list[Certificate]] | None = None
         if certifies_whole_path(prepared, len(outcomes)):
-            together = partial(certify_path, deadline=options.deadline)
+            together = partial(certify_path, deadline=options.deadline, quick=options.effort == "quick")
         elif prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
             together = certify_streamed_path
         if together is not None:
