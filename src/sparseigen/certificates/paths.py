@@ -53,7 +53,7 @@ DUAL_WORK = 5.0e10
 """Operations for dual points at more anchors than that."""
 ROW_WORK = 1.6e11
 """Multiplications that forming the rows of a matrix that is not held may take for a whole path."""
-SPLIT_GROUPS = 6
+SPLIT_GROUPS = 5
 """Groups of neighbouring points that share heavy variables and weights."""
 BLOCK_ENTRIES = 1 << 22
 """Entries of rows that are sorted at a time."""
