@@ -4,6 +4,7 @@ What a bound is built from does not depend on k: dual points z_i, weights d, the
 how many terms are summed does. So the expensive part is done at a few cardinalities, the anchors, and each of its
 results is then evaluated for every k by one sort and one running sum. Where the data do not come to this memory, dual
 points in closed form are made at some anchors, ascents and row bounds at fewer; a row bound holds for every smaller k.
+Where they do, split rows (`path_splits`) of every point follow, or row bounds of a matrix too large to be held.
 """
 
 from __future__ import annotations
@@ -14,18 +15,27 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparseigen.certificates.dual_points import dual_values, measure
-from sparseigen.certificates.factor import bound_left_out, find_factor
+from sparseigen.certificates.factor import bound_left_out
+from sparseigen.certificates.path_splits import split_values
 from sparseigen.certificates.penalised_dual import (
     closed_form_values,
+    count_ascent,
+    find_affordable_factor,
     find_points,
     measure_leading,
     stays_elsewhere,
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma
-from sparseigen.certificates.scaled_rows import row_values, scaled_row_bound, settle_weights
+from sparseigen.certificates.scaled_rows import (
+    row_values,
+    scaled_row_bound,
+    scaled_row_values,
+    settle_weights,
+)
 from sparseigen.certificates.spectral import largest_eigenvalue_bound, psd_shift
-from sparseigen.operators.contract import Indices, Operator, SparseVector
+from sparseigen.kernels.eigen import one_blas_thread
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate
 
 ANCHORS = 12
@@ -39,7 +49,19 @@ FEW_STEPS = 3
 DUAL_TRIALS = 3
 """Penalties tried at each: a neighbour's points prove nearly as much, so a long search does not pay."""
 LARGEST_SIZE = 2048
-"""Above this, sorting every row costs more than it saves: points are certified one by one."""
+"""Above this there are fewer anchors, and only what the largest of the path's cardinalities needs is sorted."""
+LARGE_ANCHORS = 8
+"""Anchors of such paths, at least."""
+ROW_GROUP = 3
+"""Neighbouring points that share the weights of row bounds where the matrix is not held."""
+DUAL_WORK = 5.0e10
+"""Operations for dual points at more anchors than that."""
+ROW_WORK = 1.6e11
+"""Multiplications that forming the rows of a matrix that is not held may take for a whole path."""
+SPLIT_GROUPS = 5
+"""Groups of neighbouring points that share heavy variables and weights."""
+BLOCK_ENTRIES = 1 << 22
+"""Entries of rows that are sorted at a time."""
 FEWEST_POINTS = 16
 """Shorter paths are certified point by point, which proves a little more at each."""
 
@@ -82,14 +104,25 @@ class Anchor:
 
 def certifies_whole_path(operator: Operator, count: int) -> bool:
     """Whether a path of so many points is certified as a whole."""
-    return operator.size <= LARGEST_SIZE and count >= FEWEST_POINTS
+    in_memory = not operator.costs.transfers and operator.costs.affordable_columns >= operator.size
+    known = operator.factor_rank > 0 or operator.size <= LARGEST_MATERIALISED
+    return count >= FEWEST_POINTS and (operator.size <= LARGEST_SIZE or (in_memory and known))
 
 
 def certify_path(
-    operator: Operator, cardinalities: Sequence[int], vectors: Sequence[SparseVector]
+    operator: Operator,
+    cardinalities: Sequence[int],
+    vectors: Sequence[SparseVector],
+    *,
+    deadline: float = np.inf,
+    quick: bool = False,
 ) -> list[Certificate]:
-    """A certificate for every point: what its vector reaches, and the smallest of the shared bounds."""
-    return _certify(operator, cardinalities, vectors, _lower_in_memory)
+    """A certificate for every point: what its vector reaches, and the smallest of the shared bounds.
+
+    ``quick``: only what is computed at the anchors.
+    """
+    with one_blas_thread():
+        return _certify(operator, cardinalities, vectors, _lower_at_anchors if quick else _lower_in_memory, deadline)
 
 
 def certify_streamed_path(
@@ -104,8 +137,10 @@ def _certify(
     cardinalities: Sequence[int],
     vectors: Sequence[SparseVector],
     lower: Callable[[BoundProblem, PathBounds, list[Anchor]], PathBounds],
+    deadline: float = np.inf,
 ) -> list[Certificate]:
-    problem = BoundProblem(operator, operator.size)  # what is left out is then covered for every cardinality
+    # At the size of the matrix: what is left out is then covered for every cardinality.
+    problem = BoundProblem(operator, operator.size, deadline=deadline)
     points = [
         Anchor(int(k), vector, achieved_value(operator, vector))
         for k, vector in zip(cardinalities, vectors, strict=True)
@@ -124,21 +159,85 @@ def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) ->
 
 
 def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+    """What the anchors give, then split rows where the matrix is held, and row bounds where it is not."""
+    bounds = _lower_at_anchors(problem, bounds, points).make_monotone()
+    return (_follow_rows if problem.dense is None else _lower_by_splits)(problem, bounds, points)
+
+
+def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
     """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
-    margins, factor = problem.margins, find_factor(problem)
+    factor, steps = find_affordable_factor(problem)
     if problem.dense is not None:
-        bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + margins, "largest eigenvalue")
-    for place in np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1:
+        bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + problem.margins, "largest eigenvalue")
+    if problem.size <= LARGEST_SIZE:
+        places, steps = np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1, ASCENT_STEPS
+    else:
+        anchors = LARGE_ANCHORS
+        if factor is not None:
+            anchors = max(anchors, int(DUAL_WORK / count_ascent(factor, min(steps, ASCENT_STEPS))))
+        places = _spread_anchors([point.cardinality for point in points], anchors)
+    for place in places:
         question = points[place].pose(problem, bounds)
-        if 2 * question.cardinality <= problem.size:
-            weights = settle_weights(question)[1]
-            bounds = bounds.lower(shared_row_values(problem, weights) + margins, "scaled rows")
-        if factor is not None and question.cardinality < problem.size:
-            found = find_points(question, factor, ASCENT_STEPS)
+        if problem.out_of_time:
+            break
+        if question.closed or question.cardinality == problem.size:
+            continue
+        if factor is not None and steps < 0:
+            values = closed_form_values(problem, [points[place].vector], [question.cardinality], DUAL_TRIALS)
+            bounds = bounds.lower(values, "closed-form dual")
+        elif factor is not None:
+            found = find_points(question, factor, min(steps, ASCENT_STEPS))
             if found is not None:
                 values = dual_values(measure(factor.rows, found), factor.rest)
                 bounds = bounds.lower(values, "penalised dual")
+        if 2 * question.cardinality <= problem.size <= LARGEST_SIZE:
+            values = shared_row_values(problem, settle_weights(question)[1], points[-1].cardinality)
+            bounds = bounds.lower(values + problem.margins, "scaled rows")
     return bounds
+
+
+def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+    """Split rows of the points still open, in groups of neighbours."""
+    for group in np.array_split(np.arange(len(points)), max(1, min(SPLIT_GROUPS, len(points)))):
+        questions = [points[place].pose(problem, bounds) for place in group]
+        questions = [question for question in questions if not question.closed]
+        if not questions or problem.out_of_time:
+            continue
+        for cardinality, value, name in split_values(questions):
+            values = np.full(problem.size, np.inf)
+            values[cardinality - 1] = value
+            bounds = bounds.lower(values, name)
+    return bounds
+
+
+def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+    """Row bounds where the matrix is not held: weights settled at every third point serve its neighbours too."""
+    left = ROW_WORK / max(problem.operator.costs.step(1), 1.0)
+    # Downward, because a bound for a larger k holds for those that are left out.
+    places = _choose_anchors(len(points), max(1, int(left / problem.size)))[::-1]
+    for group in np.array_split(places, -(-len(places) // ROW_GROUP)):
+        questions = [points[place].pose(problem, bounds) for place in group]
+        questions = [one for one in questions if not one.closed and 1 < one.cardinality <= problem.size // 2]
+        middle, weights = len(questions) // 2, np.ones(0)
+        for question in [*questions[middle : middle + 1], *questions[:middle], *questions[middle + 1 :]]:
+            question.columns_left = min(question.columns_left, left)
+            if question is questions[middle]:
+                value, weights = settle_weights(question)
+            else:
+                value = scaled_row_values(question, weights)[0]
+            left = question.columns_left
+            if question.out_of_time:
+                return bounds
+            values = np.full(problem.size, np.inf)
+            values[question.cardinality - 1] = value
+            bounds = bounds.lower(values, "scaled rows")
+    return bounds
+
+
+def _spread_anchors(cardinalities: Sequence[int], anchors: int) -> Indices:
+    """Places whose cardinalities are spread geometrically, both ends included."""
+    wanted = np.geomspace(cardinalities[0], cardinalities[-1], min(anchors, len(cardinalities)))
+    return np.unique(np.searchsorted(cardinalities, wanted.round().astype(np.int64)).clip(0, len(cardinalities) - 1))
 
 
 def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
@@ -177,18 +276,25 @@ def trace_values(problem: BoundProblem) -> Numbers:
     return values
 
 
-def shared_row_values(problem: BoundProblem, weights: Numbers) -> Numbers:
-    """The scaled Gershgorin bound of one set of weights for every cardinality: rows sorted once, summed as they come.
+def shared_row_values(problem: BoundProblem, weights: Numbers, most: int) -> Numbers:
+    """The scaled Gershgorin bound of one set of weights for every cardinality up to ``most``, infinite above it.
 
-    The sum for cardinality k has k - 1 terms; for k = 1 there are none.
+    Rows are sorted once, as far as needed, and summed as they come. The sum for cardinality k has k - 1 terms; for
+    k = 1 there are none.
     """
-    worst = np.full(problem.size, -np.inf)
-    for members, block in problem.blocks():
-        products = np.abs(block) * weights
-        products[np.arange(len(members)), members] = 0.0
-        products.sort(axis=1)
-        sums = np.zeros_like(products)
-        np.cumsum(products[:, :0:-1], axis=1, out=sums[:, 1:])
-        rows = row_values(problem.diagonal[members, None], sums, weights[members, None], problem.size)
-        worst = np.maximum(worst, rows.max(axis=0))
+    worst = np.full(problem.size, np.inf)
+    worst[:most] = -np.inf
+    step, kept = max(1, BLOCK_ENTRIES // problem.size), min(most, problem.size - 1)
+    for members, whole in problem.blocks():
+        for begin in range(0, len(members), step):
+            part = members[begin : begin + step]
+            products = np.abs(whole[begin : begin + step]) * weights
+            products[np.arange(len(part)), part] = 0.0
+            if 2 * kept < problem.size:
+                products = np.partition(products, problem.size - kept, axis=1)[:, problem.size - kept :]
+            products.sort(axis=1)
+            sums = np.zeros((len(part), most))
+            np.cumsum(products[:, :-most:-1], axis=1, out=sums[:, 1:])
+            values = row_values(problem.diagonal[part, None], sums, weights[part, None], problem.size)
+            worst[:most] = np.maximum(worst[:most], values.max(axis=0))
     return worst

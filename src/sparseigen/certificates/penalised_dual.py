@@ -194,14 +194,26 @@ def penalised_bound(problem: BoundProblem) -> float:
     """The best bound over the closed form and as many steps of the ascent as `default` affords."""
     if stays_elsewhere(problem):
         return _find_leading_dual(problem, STEPS_ELSEWHERE)
-    in_blocks = not can_ascend(problem)
-    factor = find_factor(problem, in_blocks=in_blocks)
+    factor, affordable = find_affordable_factor(problem)
     if factor is None:
         return np.inf
     # The number of steps follows the cost of finding the answer, which grows with k.
-    affordable = MOST_WORK / _step_cost(*factor.rows.shape)
-    steps = -1 if in_blocks else int(min(3 + problem.cardinality // 14, 60, affordable))
-    return _find_best_dual(problem, factor, steps, patience=PATIENCE)
+    return _find_best_dual(problem, factor, min(3 + problem.cardinality // 14, 60, affordable), patience=PATIENCE)
+
+
+def find_affordable_factor(problem: BoundProblem) -> tuple[Factor | None, int]:
+    """The factor, held or not, and how many steps `default` affords; -1 where the closed form is all."""
+    in_blocks = not can_ascend(problem)
+    factor = find_factor(problem, in_blocks=in_blocks)
+    if factor is None or in_blocks:
+        return factor, -1
+    return factor, int(MOST_WORK / _step_cost(*factor.rows.shape))
+
+
+def count_ascent(factor: Factor, steps: int) -> float:
+    """Operations of the closed form and so many steps at one cardinality; below zero: of the closed form in blocks."""
+    size, rank = (int(count) for count in factor.rows.shape)
+    return (TRIALS if steps >= 0 else 3) * 2.0 * size * rank**2 + max(steps, 0) * _step_cost(size, rank)
 
 
 def _step_cost(size: int, rank: int) -> float:

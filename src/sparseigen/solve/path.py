@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,8 +64,9 @@ def cardinality_path(
         one k `upper_bound` proves more. A bound for a larger k also holds for a smaller one, so bounds never rise
         as k falls.
     effort : {"quick", "default", "thorough"}
-        "quick" follows the path from its ends alone, "default" solves some of its points from many starts as well;
-        "thorough" then bounds every point whose gap is open by itself, for up to about 20 s.
+        "quick" follows the path from its ends alone and shares the bounds of a few points; "default" solves some of
+        its points from many starts as well, and goes on with every bound from the one of its neighbour; "thorough" then
+        bounds every point whose gap is open by itself, for up to about 20 s.
     time_limit : float, optional
         Seconds after which no more is improved: every cardinality has an answer then, and a bound that may be weak.
     nonnegative, candidates, max_iterations, rng, on_iteration, method_options
@@ -224,8 +226,10 @@ def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
     options = request.options
     shared: dict[int, Certificate] = {}
     if all(outcome.proven is None for outcome in outcomes.values()):
-        together = certify_path if certifies_whole_path(prepared, len(outcomes)) else None
-        if together is None and prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
+        together: Callable[..., list[Certificate]] | None = None
+        if certifies_whole_path(prepared, len(outcomes)):
+            together = partial(certify_path, deadline=options.deadline, quick=options.effort == "quick")
+        elif prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
             together = certify_streamed_path
         if together is not None:
             vectors = [outcome.vector for outcome in outcomes.values()]

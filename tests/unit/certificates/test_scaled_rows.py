@@ -58,7 +58,7 @@ def test_row_bounds_are_above_the_exact_rows(seed):
             spread = abs(matrix[i][i]) + sum(others) / scales[i]
             assert 0 < exact(rows[i]) - wanted[i] <= spread / 10**12
         assert max(exact(rows)) <= exact(bound) <= max(exact(rows)) + Fraction(1, 10**12)
-        shared = shared_row_values(problem, weights)[cardinality - 1]
+        shared = shared_row_values(problem, weights, problem.size)[cardinality - 1]
         assert 0 < exact(shared) - max(wanted) < Fraction(1, 10**12)
 
 

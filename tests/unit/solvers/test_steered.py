@@ -211,6 +211,7 @@ def test_answers_do_not_depend_on_the_clock(noise, monkeypatch):
 def test_no_bound_leaves_an_infinite_end(monkeypatch, noise):
     monkeypatch.setattr("sparseigen.solvers.steered.try_bounds", lambda problem, names: None)
     monkeypatch.setattr("sparseigen.solvers.steered.search_small", lambda problem, work: (np.inf, None))
+    monkeypatch.setattr("sparseigen.solvers.steered.split_and_search", lambda *question: (np.inf, None))
     result = se.sparse_eigenvector(noise, 6)
     assert result.certificate.upper_bound == np.inf
     assert all(stage.bound is None for stage in result.stages)
