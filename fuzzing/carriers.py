@@ -17,7 +17,8 @@ import scipy.sparse as sp
 import sparseigen as se
 from fuzzing.truth import Truth
 from sparseigen.operators import as_operator
-from sparseigen.operators.deflated import DEFLATIONS
+from sparseigen.operators.deflated import DEFLATIONS, find_unit_vector
+from sparseigen.operators.projected_data import ProjectedData
 from sparseigen.operators.wrapped import scale_operator
 
 Array = np.ndarray
@@ -95,7 +96,12 @@ def drawn_vector(rng: Generator, size: int) -> Array:
 def _deflate(rng: Generator, operator: Any, truth: Truth) -> Carried:
     name = str(rng.choice(sorted(DEFLATIONS)))
     for _ in range(int(rng.integers(1, 3))):
-        operator = DEFLATIONS[name](operator, drawn_vector(rng, operator.size))
+        vector = drawn_vector(rng, operator.size)
+        following = DEFLATIONS[name](operator, vector)
+        if isinstance(following, ProjectedData) and following is not operator:
+            x = find_unit_vector(operator, vector)[:, None]
+            truth = truth.projected(x, x)
+        operator = following
     left = getattr(operator, "left", None)
     return Carried(operator, truth if left is None else truth.updated(left, operator.middle), name, truth.largest)
 

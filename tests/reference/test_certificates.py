@@ -69,7 +69,8 @@ def test_default_is_nowhere_looser_than_the_published_bounds(real_data, name):
     for cardinality in cardinalities:
         start = "auto" if cardinality < 50 else "top-k-variance"
         certificate = se.sparse_eigenvector(matrix, cardinality, start=start).certificate
-        assert certificate.upper_bound <= theirs[cardinality - 1] * (1.0 + 1e-10), cardinality
+        # Where theirs is the optimum itself: a search proves a threshold that lies a little above the answer.
+        assert certificate.upper_bound <= theirs[cardinality - 1] * (1.0 + 1e-7), cardinality
         proven += certificate.relative_gap <= 1e-4
     assert proven >= {"colon": 8, "lymphoma": 4}[name]
 

@@ -249,12 +249,12 @@ class _Trials:
     def build(self, penalty: float, cardinality: int) -> ClosedForm:
         """The form at a penalty, with its promise."""
         inside = self.energies > penalty
-        rise = np.sqrt(np.clip(self.energies - penalty, TINY, None))
-        room = np.clip(penalty - self.energies, 1e-30, None)
-        wanted = np.sqrt(penalty * np.clip(self.squares - penalty, 0.0, None) / room)
-        factors = np.where(inside, self.along / rise, wanted / self.lengths)
-        active = np.flatnonzero(factors)
         with np.errstate(over="ignore", invalid="ignore"):
+            rise = np.sqrt(np.clip(self.energies - penalty, TINY, None))
+            room = np.clip(penalty - self.energies, 1e-30, None)
+            wanted = np.sqrt(penalty * np.clip(self.squares - penalty, 0.0, None) / room)
+            factors = np.where(inside, self.along / rise, wanted / self.lengths)
+            active = np.flatnonzero(factors)
             points = self.across[active] * factors[active, None].astype(self.across.dtype)
             gram = multiply_transposed(points, points).astype(np.float64)
             shares = np.where(inside, rise, 0.0)

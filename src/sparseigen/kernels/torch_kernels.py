@@ -55,7 +55,8 @@ def largest_magnitudes(values: Tensor, count: int, *, nonnegative: bool = False)
     keep = kept_mask(values[None], counts, count, nonnegative=nonnegative)[0]
     # Positions by counting instead of nonzero(): the size is known, so the host need not wait for it.
     position = torch.where(keep, keep.cumsum(0) - 1, count)
-    return torch.empty(count + 1, dtype=torch.int64, device=values.device).scatter_(0, position, places)[:count]
+    # Where numbers are not finite fewer are kept: what is not written to must be places all the same.
+    return torch.arange(count + 1, device=values.device).scatter_(0, position, places)[:count]
 
 
 def top_sums(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

@@ -81,7 +81,12 @@ BAD_ARGUMENTS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("which", {"which": "middle"}, errors.OptionError, "which='middle' is not known. Allowed: 'largest', 'smallest'"),
     ("method", {"method": "magic"}, errors.OptionError, "method='magic' is not known. Allowed: "),
     ("start", {"start": "nowhere"}, errors.OptionError, "start='nowhere' is not known. Allowed: 'auto', 'backward'"),
-    ("polish", {"polish": "wax"}, errors.OptionError, "polish='wax' is not known. Allowed: 'solve', 'swap', None"),
+    (
+        "polish",
+        {"polish": "wax"},
+        errors.OptionError,
+        "polish='wax' is not known. Allowed: 'auto', 'solve', 'swap', None",
+    ),
     ("start length", {"start": [1.0, 2.0]}, errors.StartError, "shape (2,); it must be a vector of length 3"),
     ("start zero", {"start": np.zeros(3)}, errors.StartError, "start is the zero vector"),
     ("start nan", {"start": [1.0, np.nan, 0.0]}, errors.NonFiniteError, "start has 1 NaN"),
