@@ -59,8 +59,7 @@ def test_limits_end_with_code_4_and_an_answer(tmp_path: Path) -> None:
     assert result.exit_code == 4
     assert "variance share" in result.stdout
     assert "time limit" in result.stderr
-    plain = ("--start", "max-variance", "--polish", "none")
-    answer = run("pca", tmp_path / "noise.npy", "-k", "40", "--max-iterations", "1", *plain, "--json")
+    answer = run("pca", tmp_path / "noise.npy", "-k", "40", "--max-iterations", "1", "--method", "gpower-l1", "--json")
     stopped = json.loads(answer.stdout)[0]["stop_reason"] == "iteration_limit"
     assert answer.exit_code == (4 if stopped else 0)
     assert stopped
