@@ -33,6 +33,8 @@ from sparseigen.certificates.split_rows import (
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import Indices, SparseVector
 
+EASY = 0.03
+"""A gap below this share of a k-th is tried first: variables may be removed without more steps."""
 PASSES = 8
 """Passes that raise weights."""
 FEW_ABOVE = 0.01
@@ -121,19 +123,26 @@ def split_and_search(problem: BoundProblem, most_work: float, block_work: float)
     if plan is None:
         return np.inf, None
     reduction = Reduction(problem, plan.around)
-    upper = reduction.lower(plan.steps, plan.enough)
     size = max(abs(problem.achieved), ZERO)
     cutoff = problem.achieved + problem.target_gap * size
-    # A group is out where the loss of a row exceeds the gap, and a row loses a product in k at most.
-    if upper <= cutoff or problem.cardinality * (upper - problem.achieved) > size or problem.out_of_time:
-        return upper, None
-    members = reduction.find_survivors(cutoff)
-    if len(members) < problem.cardinality:  # nothing better than the cutoff is left
-        return min(upper, cutoff), None
-    if 2 * len(members) > problem.size or WORK_PER_ENTRY * len(members) ** 2 > block_work:
-        return upper, None
-    found, better = search_small(problem, block_work, members=members)
-    return min(upper, max(found, cutoff)), better
+    upper, better, done = np.inf, None, 0
+    # A row loses a product in k at most: small gaps as compared with that let most variables be removed.
+    for share, steps in ((EASY, plan.steps // 4), (0.0, plan.steps)):
+        enough = problem.achieved + share / problem.cardinality * size
+        upper = min(upper, reduction.lower(steps - done, max(plan.enough, enough)))
+        done = steps
+        if upper <= cutoff or problem.cardinality * (upper - problem.achieved) > size or problem.out_of_time:
+            continue
+        members = reduction.find_survivors(cutoff)
+        if len(members) < problem.cardinality:  # nothing better than the cutoff is left
+            return min(upper, cutoff), None
+        if 2 * len(members) > problem.size or WORK_PER_ENTRY * len(members) ** 2 > block_work:
+            continue
+        found, better = search_small(problem, block_work, members=members)
+        upper = min(upper, max(found, cutoff))
+        if better is not None or np.isfinite(found):
+            break
+    return upper, better
 
 
 @dataclass

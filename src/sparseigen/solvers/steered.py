@@ -42,6 +42,9 @@ ROW_WORK = {"quick": 0.0, "default": 1.6e10, "thorough": 4.0e11}
 """Multiplications that may be spent on columns of a matrix too large to be held."""
 BLOCK_WORK = {"default": 1.0e8, "thorough": 5.0e9}
 """Operations of the search over blocks; a million take about 2 ms."""
+NEARLY, FEW, HOPELESS = 1e-3, 64, 0.5
+"""`default` makes no split where the gap is below the first and more variables are chosen than a search over supports
+can decide on, or where the gap is above the third."""
 TINY = 64
 """Up to this size the search over blocks comes before further starts."""
 
@@ -302,28 +305,30 @@ def _is_tiny(steering: Steering) -> bool:
 
 
 def _holds_matrix(steering: Steering) -> bool:
-    """Whether rows cost less than more starts."""
+    """Whether there are rows at hand that were not tried with this answer."""
     return steering.pose().holds_matrix and bool(steering.untried(["scaled rows"]))
 
 
-def _has_untried_split(steering: Steering) -> bool:
-    """Whether the split was not tried with this answer."""
-    name = "converged split rows" if steering.options.effort == "thorough" else "split rows"
-    return bool(steering.untried([name]))
+def _split_promises(steering: Steering) -> bool:
+    """Whether a split, untried with this answer, may lower the gap: neither hopeless nor hardly worth its steps."""
+    thorough = steering.options.effort == "thorough"
+    if not steering.untried(["converged split rows" if thorough else "split rows"]):
+        return False
+    small = steering.gap <= NEARLY and steering.cardinality > FEW
+    return thorough or not (small or steering.gap > HOPELESS)
 
 
 BEYOND_QUICK = ("default", "thorough")
 STAGES = (
     StageSpec("plain run", run_plainly, EFFORTS, proves=False),
     StageSpec("bound", prove_quickly, EFFORTS, proves=True),
-    StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_holds_matrix),
     StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_is_tiny),
     StageSpec("more starts", run_more_starts, BEYOND_QUICK, proves=False),
     StageSpec("swaps", exchange, BEYOND_QUICK, proves=False),
     StageSpec("bound", prove_quickly, BEYOND_QUICK, proves=True),
     StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_holds_matrix),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
-    StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_has_untried_split),
+    StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_split_promises),
     StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_can_search_blocks),
     StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True),
 )
