@@ -105,11 +105,11 @@ def _sum_largest(squares: Weights, count: int) -> Weights:
 def run_arpack(
     product: Any, count: int, start: Weights, *, which: str = "LA", **options: Any
 ) -> tuple[Weights, Weights]:
-    """Eigenvalues at one end, ascending, and their vectors; fewer than asked for where ARPACK does not converge.
+    """Eigenvalues at one end, ascending, and their vectors; fewer than asked for where ARPACK fails.
 
     ``product`` is a matrix, or a function that multiplies a vector of the start's length.
     """
-    from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
+    from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
     if callable(product):
         product = LinearOperator((len(start), len(start)), matvec=product, dtype=float)
@@ -117,6 +117,8 @@ def run_arpack(
         found = eigsh(product, k=count, which=which, v0=start, **options)
     except ArpackNoConvergence as error:
         return error.eigenvalues, error.eigenvectors
+    except ArpackError:  # a product that is zero, or numbers of very different size
+        return np.empty(0), np.empty((len(start), 0))
     return found if isinstance(found, tuple) else (found, np.empty((len(start), 0)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparseigen.kernels.eigen import leading_eigenpair, warm_eigenpair
+from sparseigen.kernels.eigen import leading_eigenpair, one_blas_thread, run_arpack, warm_eigenpair
 
 
 def test_warm_eigenpair_equals_lapack(rng) -> None:
@@ -37,3 +37,25 @@ def test_leading_eigenpair(size: int, rng: np.random.Generator) -> None:
     vector, value = leading_eigenpair(matrix)
     assert value == pytest.approx(np.linalg.eigvalsh(matrix)[-1])
     np.testing.assert_allclose(matrix @ vector, value * vector, atol=1e-9)
+
+
+def test_arpack_that_fails_returns_fewer():
+    """A product that is zero everywhere is an error of ARPACK, not of the caller."""
+    values, vectors = run_arpack(np.zeros((50, 50)), 1, np.ones(50))
+    assert len(values) == vectors.shape[1] in (0, 1)
+    assert not values.any()
+
+
+def test_one_blas_thread_is_given_back():
+    """Also where two callers overlap."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+
+    def threads():
+        return sorted(info["num_threads"] for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas")
+
+    before = threads()
+    with one_blas_thread():
+        with one_blas_thread():
+            assert set(threads()) <= {1}
+        assert set(threads()) <= {1}
+    assert threads() == before
