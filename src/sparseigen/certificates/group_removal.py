@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, gamma
 from sparseigen.certificates.scaled_rows import improve_weights, row_ceilings, row_values, starting_weights
@@ -193,14 +192,9 @@ def proves_below(rest: Numbers, diagonal: Numbers, cutoff: float) -> bool:
 def make_test(problem: BoundProblem, around: Surroundings, split: Split, cutoff: float) -> GroupTest:
     """The test of groups of all variables by a split among the heavy ones, whose outside rows lie below the cutoff."""
     heavy, weights = around.heavy, around.weights
-    upper = np.triu(split.ratios, 1)
-    with np.errstate(divide="ignore"):
-        lower = np.where(upper > 0.0, 1.0 / upper, 0.0).T
-    part, places = 0.5 * (split.part + split.part.T), np.arange(len(heavy), dtype=np.int64)
-    inner = np.abs(part) * (upper + lower)
-    taken = np.ascontiguousarray(np.hstack([inner, split.others]))
-    count = min(split.cardinality, taken.shape[1]) - 1
-    sums, least = kernels.top_row_sums(taken, places, np.ones(taken.shape[1]), count)
+    exact = split.symmetrised()
+    part, inner = exact.part, np.abs(exact.part) * exact.ratios
+    sums, least = exact.sums()
     products = np.empty((len(heavy), problem.size))
     for members, block in problem.blocks(heavy):
         products[np.searchsorted(heavy, members)] = np.abs(block) * weights / weights[members, None]

@@ -90,6 +90,13 @@ class Split:
         sums, least = kernels.top_row_sums(products, places, ones, count)
         return sums, least
 
+    def symmetrised(self) -> Split:
+        """The same with M symmetric to the bit and e_ji the computed 1 / e_ij."""
+        upper = np.triu(self.ratios, 1)
+        with np.errstate(divide="ignore"):
+            lower = np.where(upper > 0.0, 1.0 / upper, 0.0).T
+        return replace(self, part=0.5 * (self.part + self.part.T), ratios=upper + lower)
+
 
 def lower_split(
     split: Split, level: float, steps: int, *, enough: float, out_of_time: Callable[[], bool] = lambda: False
@@ -175,11 +182,7 @@ def prove_split(split: Split, *, hopeless_above: float = np.inf) -> float:
 
     |M_ij| e_ij is rounded once, and e_ji is taken as 1 / e_ij; with the sum of k terms that is below k + 4 roundings.
     """
-    size = len(split.matrix)
-    upper = np.triu(split.ratios, 1)
-    with np.errstate(divide="ignore"):
-        lower = np.where(upper > 0.0, 1.0 / upper, 0.0).T
-    exact = Split(split.matrix, split.others, split.cardinality, 0.5 * (split.part + split.part.T), upper + lower)
+    size, exact = len(split.matrix), split.symmetrised()
     sums, _ = exact.sums()
     rows = row_values(split.matrix.diagonal(), sums, np.ones(size), split.cardinality + 4)
     rest = split.matrix - exact.part
