@@ -52,6 +52,16 @@ SPARSEIGEN_COMBINE(float)
 SPARSEIGEN_DOTS(double)
 SPARSEIGEN_DOTS(float)
 
+#define SPARSEIGEN_MOMENTS(T)                                                                                     \
+    SPARSEIGEN_DISPATCH void moments_part(const T* __restrict matrix, std::size_t begin, std::size_t end,          \
+                                          std::size_t width, const T* s, const T* v, const T* w, T* out) {         \
+        for (std::size_t i = begin; i < end; ++i)                                                                  \
+            row_moments_lanes<64 / sizeof(T)>(matrix + i * width, s, v, w, width, out + 3 * i);                    \
+    }
+
+SPARSEIGEN_MOMENTS(double)
+SPARSEIGEN_MOMENTS(float)
+
 constexpr std::size_t kTile = 2048;  // columns of the accumulator that stay in the first-level cache
 constexpr std::size_t kWidestSums = 8192;
 constexpr std::size_t kNarrowest = 256;  // columns of a thread's part: fewer would read every row in crumbs
@@ -151,6 +161,17 @@ void row_dots(const float* matrix, std::size_t stride, std::size_t n_rows, std::
               float* out) {
     dots_all(matrix, stride, n_rows, width, vector, out);
 }
+
+template <class T>
+void row_moments(const T* matrix, std::size_t n_rows, std::size_t width, const T* s, const T* v, const T* w, T* out) {
+    parallel_for(n_rows, 3.0 * static_cast<double>(n_rows) * width, 8, [&](std::size_t begin, std::size_t end) {
+        moments_part(matrix, begin, end, width, s, v, w, out);
+    });
+}
+template void row_moments<double>(const double*, std::size_t, std::size_t, const double*, const double*, const double*,
+                                  double*);
+template void row_moments<float>(const float*, std::size_t, std::size_t, const float*, const float*, const float*,
+                                 float*);
 
 template <class T>
 void power_step(const T* matrix, std::size_t n_rows, std::size_t width, const std::int64_t* support,

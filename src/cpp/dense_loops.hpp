@@ -56,6 +56,35 @@ SPARSEIGEN_INLINE T dot_row(const T* __restrict row, const T* __restrict vector,
     return dot_lanes<8, AHEAD, T>(row, vector, width);
 }
 
+// x's, x'v and the sum of w_j x_j^2 of one row in one read, each with LANES partial sums in a fixed order.
+template <int LANES, class T>
+SPARSEIGEN_INLINE void row_moments_lanes(const T* __restrict row, const T* __restrict s, const T* __restrict v,
+                                         const T* __restrict w, std::size_t width, T* __restrict out) {
+    T first[LANES] = {}, second[LANES] = {}, squares[LANES] = {};
+    std::size_t j = 0;
+    for (; j + LANES <= width; j += LANES)
+        for (int l = 0; l < LANES; ++l) {
+            const T x = row[j + l];
+            first[l] += x * s[j + l];
+            second[l] += x * v[j + l];
+            squares[l] += x * x * w[j + l];
+        }
+    for (int l = 0; j < width; ++j, ++l) {
+        first[l] += row[j] * s[j];
+        second[l] += row[j] * v[j];
+        squares[l] += row[j] * row[j] * w[j];
+    }
+    for (int half = LANES / 2; half >= 1; half /= 2)
+        for (int l = 0; l < half; ++l) {
+            first[l] += first[l + half];
+            second[l] += second[l + half];
+            squares[l] += squares[l + half];
+        }
+    out[0] = first[0];
+    out[1] = second[0];
+    out[2] = squares[0];
+}
+
 template <class T>
 SPARSEIGEN_INLINE void add_row(T weight, const T* __restrict row, T* __restrict out, std::size_t width) {
     for (std::size_t j = 0; j < width; ++j) out[j] += weight * row[j];

@@ -36,6 +36,10 @@ void row_dots(const double* matrix, std::size_t stride, std::size_t n_rows, std:
 void row_dots(const float* matrix, std::size_t stride, std::size_t n_rows, std::size_t width, const float* vector,
               float* out);
 
+// Of every row x the three sums x's, x'v and sum_j w_j x_j^2, side by side in out.
+template <class T>
+void row_moments(const T* matrix, std::size_t n_rows, std::size_t width, const T* s, const T* v, const T* w, T* out);
+
 // The sum of all entries: a pure read, the limit that benchmarks compare the products with.
 double stream_sum(const double* values, std::size_t count);
 

@@ -25,6 +25,13 @@ void bind_combine(nb::module_& m) {
         const KernelScope kernel;
         row_dots(matrix.data(), matrix.shape(1), matrix.shape(0), matrix.shape(1), vector.data(), out.data());
     });
+    m.def("row_moments", [](Matrix<T> matrix, Vector<T> s, Vector<T> v, Vector<T> w, Output<T> out) {
+        const std::size_t width = matrix.shape(1);
+        expect(s.shape(0) == width && v.shape(0) == width && w.shape(0) == width, "lengths do not match");
+        expect(out.shape(0) == 3 * matrix.shape(0), "out has the wrong length");
+        const KernelScope kernel;
+        row_moments<T>(matrix.data(), matrix.shape(0), width, s.data(), v.data(), w.data(), out.data());
+    });
     m.def("power_step", [](Matrix<T> matrix, Vector<std::int64_t> support, Vector<T> weights, double divisor,
                            bool nonnegative, Output<T> scores, Output<std::int64_t> indices, Output<T> values) {
         expect(support.shape(0) == weights.shape(0), "support and weights differ in length");

@@ -153,6 +153,10 @@ class PrecisionWarning(UserWarning):
     """The numbers as given, or the rounding of sums of them, say less than the caller may think; says what to do."""
 
 
+class NotSignificantWarning(UserWarning):
+    """Components were asked for that do not stand out from noise, or none does."""
+
+
 class UnusedWeightsWarning(UserWarning):
     """The edges carry numbers that could be weights, and none of them is used; names them and says what to do."""
 

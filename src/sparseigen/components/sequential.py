@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import (
     Sparsity,
@@ -148,22 +149,41 @@ def sparse_components(
     if deflation == BLOCK:
         check_choice(effort, EFFORTS, "effort")
         return find_block(operator, wanted, method=method, **options)
+    plan = [Planned(cardinality) for cardinality in wanted]
+    return solve_each(operator, plan, deflation=deflation, time_limit=limit, method=method, effort=effort, **options)
+
+
+class Planned(NamedTuple):
+    """What is asked of one component."""
+
+    cardinality: int
+    candidates: NDArray[np.int64] | None = None
+    """The only variables that may be chosen."""
+    taken_out: NDArray[np.float64] | None = None
+    """The vector that is taken out before the next component; by default the one found."""
+
+
+def solve_each(
+    operator: Operator, plan: Sequence[Planned], *, deflation: str, time_limit: float | None, **options: Any
+) -> list[SparseEigResult]:
+    """The components of a plan, each of what those before it leave."""
     deflate = DEFLATIONS[deflation]
     total = float(np.abs(operator.diagonal()).sum())
-    remaining: Operator = operator.prepared_for(PRODUCTS_PER_COMPONENT * len(wanted))
+    remaining: Operator = operator.prepared_for(PRODUCTS_PER_COMPONENT * len(plan))
     results: list[SparseEigResult] = []
-    deadline = math.inf if limit is None else time.perf_counter() + limit
+    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
     with KeepWhenInterrupted(lambda inner: inner, completed=results):
-        for cardinality in wanted:
-            if results:
-                remaining = deflate(remaining, results[-1].vector)
-                _check_not_exhausted(remaining, total, len(results))
+        for step, planned in enumerate(plan):
+            if step:
+                before = plan[step - 1].taken_out
+                remaining = deflate(remaining, results[-1].vector if before is None else before)
+                _check_not_exhausted(remaining, total, step)
             part = None
-            if limit is not None:
-                left = (deadline - time.perf_counter()) / (len(wanted) - len(results))
-                part = max(left, SHORTEST_LIMIT)
-            found = sparse_eigenvector(remaining, cardinality, method=method, effort=effort, time_limit=part, **options)
-            results.append(found)
+            if time_limit is not None:
+                part = max((deadline - time.perf_counter()) / (len(plan) - step), SHORTEST_LIMIT)
+            if planned.candidates is not None:
+                options["candidates"] = planned.candidates
+            results.append(sparse_eigenvector(remaining, planned.cardinality, time_limit=part, **options))
     return results
 
 

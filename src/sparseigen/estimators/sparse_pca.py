@@ -7,17 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.arguments import check_choice, check_count, check_flag
+from sparseigen.checks.arguments import check_cardinality, check_choice, check_count, check_flag, check_sparsity
 from sparseigen.checks.coercion import check_meaning, real_numbers
 from sparseigen.checks.frames import check_no_gaps, squared_distances
+from sparseigen.components.automatic import Significance, assess_components, find_components, make_tests, warn_of_noise
+from sparseigen.components.choosing import choose_components
 from sparseigen.components.joint import refine_components
 from sparseigen.components.sequential import BLOCK, choose_cardinalities, sparse_components
+from sparseigen.components.significance import VariableTests
 from sparseigen.components.variance import VARIANCES, products
 from sparseigen.config import require
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.operators import Operator, as_operator, covariance
 from sparseigen.operators.build import covariance_of_data
 from sparseigen.operators.moments import correlation_of
+from sparseigen.results.path import check_share
 from sparseigen.rows.partitions import is_row_partitions
 
 require("sklearn", purpose="SparsePCA")
@@ -26,6 +30,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
 
 FLOATS = (np.float64, np.float32)
+DEFAULT_SHARE = 0.9
+"""Of a dense component: what a cardinality is to explain where significance cannot be tested."""
 
 
 class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -33,12 +39,16 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Parameters
     ----------
-    n_components : int
-        Number of components.
+    n_components : int or "auto"
+        Number of components; "auto": as many as stand out from noise, which may be none.
     cardinality : int, float, list or "auto"
         Non-zeros of each component: one number for all, a list with one per component, a fraction of the variables
-        (above 0, at most 1, given as a float), or "auto": the smallest number that explains ``share`` of what a
-        component without limit would.
+        (above 0, at most 1, given as a float), or "auto": of the variables that take part in the component at a false
+        discovery rate of 1 % those that matter (squared loading at least half the average). A covariance matrix
+        without ``n_samples`` has no noise to compare with: there "auto" is the smallest number that explains ``share``
+        (by default 0.9) of what a component without limit would.
+    max_cardinality : int, optional
+        With ``cardinality="auto"`` at most so many.
     method : str
         "tpower" (truncated power method), "pathspca", "gpower-l1", "gpower-l0", "spca", "rsvd", "dspca", "backward",
         "threshold" or "pca".
@@ -55,8 +65,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         whole set rises.
     variance : {"adjusted", "plain", "span"}
         The definition behind ``explained_variance_``; all three are in ``explained_variances_``.
-    share : float
-        For ``cardinality="auto"``.
+    share : float, optional
+        With ``cardinality="auto"`` the smallest number of variables that holds this share of the variance of the
+        component on all variables that take part.
     start, polish, max_iterations, effort, method_options
         As in `sparse_eigenvector`.
     time_limit : float, optional
@@ -72,8 +83,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         In the definition asked for.
     explained_variances_, explained_variance_ratios_ : dict of ndarray
         The same in all three definitions, by name.
+    n_components_ : int
+        How many there are.
     cardinality_ : list of int
         The cardinalities asked for or chosen.
+    significant_ : ndarray of bool or None
+        Which components stand out from noise; None where there are no samples to tell.
+    significance_ : Significance or None
+        The p-values of every variable in every component, and which variables take part.
     results_ : list of SparseEigResult
         What was found and proven, component by component. With ``refine`` the certificates speak of the components
         before refinement.
@@ -107,7 +124,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __init__(
         self,
-        n_components: int = 1,
+        n_components: int | str = 1,
         cardinality: Any = "auto",
         *,
         method: str = "tpower",
@@ -117,7 +134,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         certify: bool = True,
         refine: bool = False,
         variance: str = "adjusted",
-        share: float = 0.9,
+        max_cardinality: int | None = None,
+        share: float | None = None,
         start: Any = None,
         polish: str | None = "auto",
         max_iterations: int = 1000,
@@ -135,6 +153,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.certify = certify
         self.refine = refine
         self.variance = variance
+        self.max_cardinality = max_cardinality
         self.share = share
         self.start = start
         self.polish = polish
@@ -212,20 +231,72 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             del self.feature_names_in_
 
     def _fit_operator(self, operator: Operator) -> SparsePCA:
+        count = self._check_count(operator)
+        check_choice(self.variance, VARIANCES, "variance")
+        share = None if self.share is None else check_share(self.share)
+        most = None
+        if self.max_cardinality is not None:
+            most = check_cardinality(self.max_cardinality, operator.size, subject="max_cardinality")
+        wanted = check_sparsity(self.cardinality, operator.size, 1 if count is None else count).cardinalities
+        tests = make_tests(operator, self.n_samples_, needed=count is None or wanted is None)
+        if wanted is None and tests is not None and self.deflation != BLOCK:
+            self.significance_: Significance | None
+            self.results_, self.significance_ = find_components(
+                operator, tests, count, max_cardinality=most, share=share, **self._list_options()
+            )
+        else:
+            self._fit_cardinalities(operator, tests, count, wanted, share, most)
+        self.n_components_ = len(self.results_)
+        self.cardinality_ = [result.cardinality for result in self.results_]
+        self.significant_ = None if self.significance_ is None else self.significance_.significant
+        vectors = np.array([result.vector for result in self.results_]).reshape(-1, operator.size)
+        refine = check_flag(self.refine, "refine") and len(vectors) > 0
+        self.components_ = refine_components(operator, vectors) if refine else vectors
+        self.n_iter_ = max(1, *(result.n_iterations for result in self.results_), 1)
+        self._explain(operator)
+        return self
+
+    def _check_count(self, operator: Operator) -> int | None:
+        """The number of components asked for; None for "auto"."""
+        if isinstance(self.n_components, str):
+            check_choice(self.n_components, ("auto",), "n_components")
+            return None
         count = check_count(self.n_components, "n_components")
         if count > operator.size:
             message = f"n_components={count} must be at most the number of variables ({operator.size})."
             raise OptionError(message)
-        check_choice(self.variance, VARIANCES, "variance")
-        self.cardinality_ = choose_cardinalities(
-            operator, self.cardinality, count, deflation=self.deflation, share=self.share
-        )
-        self.results_ = sparse_components(operator, self.cardinality_, **self._list_options())
-        vectors = np.array([result.vector for result in self.results_])
-        self.components_ = refine_components(operator, vectors) if check_flag(self.refine, "refine") else vectors
-        self.n_iter_ = max(1, *(result.n_iterations for result in self.results_), 1)
-        self._explain(operator)
-        return self
+        return count
+
+    def _fit_cardinalities(
+        self,
+        operator: Operator,
+        tests: VariableTests | None,
+        count: int | None,
+        wanted: list[int] | None,
+        share: float | None,
+        most: int | None,
+    ) -> None:
+        """Components whose cardinalities are given, or chosen without a test."""
+        if count is None:
+            if tests is None:
+                msg = "n_components='auto' needs samples: fit data, or give n_samples to fit_covariance()."
+                raise OptionError(msg, parameter="n_components")
+            count = len(choose_components(tests))
+            tests = make_tests(operator, self.n_samples_, needed=True)
+            wanted = None if wanted is None else wanted * count
+        self.significance_ = None
+        self.results_ = []
+        if count == 0:
+            warn_of_noise(0, None)
+            return
+        if wanted is None:
+            wanted = choose_cardinalities(
+                operator, "auto", count, deflation=self.deflation, share=DEFAULT_SHARE if share is None else share
+            )
+        cardinalities = wanted if most is None else [min(k, most) for k in wanted]
+        self.results_ = sparse_components(operator, cardinalities, **self._list_options())
+        if tests is not None:
+            self.significance_ = assess_components(tests, self.results_, operator.names)
 
     def _list_options(self) -> dict[str, Any]:
         options = {

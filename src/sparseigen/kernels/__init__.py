@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         largest_magnitudes,
         power_step,
         row_dots,
+        row_moments,
         running_bounds,
         search_blocks,
         set_thread_count,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 else:
     combine_rows = active.combine_rows
     row_dots = active.row_dots
+    row_moments = active.row_moments
     power_step = active.power_step
     sparse_combine_rows = active.sparse_combine_rows
     sparse_row_dots = active.sparse_row_dots
@@ -101,6 +103,7 @@ __all__ = [
     "length",
     "power_step",
     "row_dots",
+    "row_moments",
     "running_bounds",
     "search_blocks",
     "set_thread_count",

@@ -4,6 +4,9 @@ from numpy.typing import NDArray
 
 def combine_rows(matrix: NDArray[Any], rows: NDArray[Any], weights: NDArray[Any], out: NDArray[Any], /) -> None: ...
 def row_dots(matrix: NDArray[Any], vector: NDArray[Any], out: NDArray[Any], /) -> None: ...
+def row_moments(
+    matrix: NDArray[Any], s: NDArray[Any], v: NDArray[Any], w: NDArray[Any], out: NDArray[Any], /
+) -> None: ...
 def power_step(
     matrix: NDArray[Any],
     support: NDArray[Any],

@@ -28,6 +28,13 @@ def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
     return out
 
 
+def row_moments(matrix: NDArray[Any], s: Vector, v: Vector, w: Vector) -> NDArray[Any]:
+    """Of every row x the three sums ``x @ s``, ``x @ v`` and ``(x * x) @ w``, in one read."""
+    out = np.empty(3 * matrix.shape[0], dtype=matrix.dtype)
+    _compiled.row_moments(matrix, _as(s, matrix.dtype), _as(v, matrix.dtype), _as(w, matrix.dtype), out)
+    return out.reshape(-1, 3)
+
+
 def power_step(
     matrix: NDArray[Any], support: Indices, weights: Vector, divisor: float, count: int, *, nonnegative: bool = False
 ) -> tuple[Vector, Indices, Vector]:

@@ -44,6 +44,18 @@ def row_dots(matrix: NDArray[Any], vector: Vector) -> Vector:
     return product
 
 
+def row_moments(matrix: NDArray[Any], s: Vector, v: Vector, w: Vector) -> NDArray[Any]:
+    """Of every row x the three sums ``x @ s``, ``x @ v`` and ``(x * x) @ w``; squares of some rows at a time."""
+    out = np.empty((matrix.shape[0], 3), dtype=matrix.dtype)
+    both = np.column_stack([s, v]).astype(matrix.dtype)
+    step = max(1, SURVEYED // max(1, matrix.shape[1]))
+    for begin in range(0, len(matrix), step):
+        rows = matrix[begin : begin + step]
+        out[begin : begin + step, :2] = rows @ both
+        out[begin : begin + step, 2] = (rows * rows) @ w.astype(matrix.dtype)
+    return out
+
+
 def power_step(
     matrix: NDArray[Any], support: Indices, weights: Vector, divisor: float, count: int, *, nonnegative: bool = False
 ) -> tuple[Vector, Indices, Vector]:

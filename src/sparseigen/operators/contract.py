@@ -21,6 +21,7 @@ from sparseigen.errors import UnsupportedOperatorError
 
 if TYPE_CHECKING:
     from sparseigen.operators.iteration import Iteration
+    from sparseigen.operators.samples import Samples
 
 Value = TypeVar("Value")
 
@@ -234,6 +235,12 @@ class Operator(ABC):
     def costs(self) -> AccessCosts:
         """What products and columns cost; k columns per product for a matrix."""
         return AccessCosts(self.size, per_variable=float(self.size))
+
+    @property
+    def samples(self) -> Samples:
+        """The data behind the matrix, for statistics of them; an error where there are none."""
+        message = f"{type(self).__name__} is a matrix without samples; this needs the data behind it."
+        raise UnsupportedOperatorError(message)
 
     @computed_once
     def _diagonal_once(self) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from sparseigen.operators.contract import (
 from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.matrix import DenseSymmetric, cut_parts, gram, multiply, multiply_transposed
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
+from sparseigen.operators.samples import DenseSamples, Samples
 from sparseigen.operators.screening import SMALLEST_DATA, Memory, Screen
 
 CACHED_ENTRIES = 1 << 15
@@ -123,6 +124,11 @@ class DenseData(Operator):
     def costs(self) -> AccessCosts:
         """The samples of k variables, then of all."""
         return AccessCosts(self.size, product=float(self.n_samples) * self.size, per_variable=float(self.n_samples))
+
+    @property
+    def samples(self) -> Samples:
+        """The data as they are stored."""
+        return DenseSamples(self.variables, self.diagonal() * self.divisor, centred=self.center)
 
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns]; principal ones are accumulated in float64."""

@@ -27,6 +27,7 @@ from sparseigen.operators.contract import LARGEST_MATERIALISED, AccessCosts, Ind
 from sparseigen.operators.matrix import DenseSymmetric
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
 from sparseigen.operators.passes import Moments, Request, Standard
+from sparseigen.operators.samples import DenseSamples, Samples, SparseSamples
 
 Answer = TypeVar("Answer")
 Serve = Callable[[list[Any]], list[Any]]
@@ -136,6 +137,8 @@ PRODUCTS_PER_PASS = 10
 PASSES_PER_GRAM = 64
 """Forming the Gram matrix of p variables costs about as much time as p over this many passes."""
 
+FEWEST_DRAWN = 200
+"""Rows that are drawn for statistics of single variables, however long they are."""
 RUNS_PER_PASS = 1 << 20
 """A pass answers whatever it is asked."""
 AFFORDABLE_PASSES = 2
@@ -343,6 +346,34 @@ class PassOperator(Operator):
         facts = {"n_samples": self.n_samples, "center": self.center, "scale": self.scale}
         route = {"route": "passes", "passes": self.passes_made}
         return super().describe() | facts | route | self.decisions
+
+    @property
+    def samples(self) -> Samples:
+        """All rows where they fit in the memory for columns, else as many as do, drawn in one pass."""
+        wanted = max(FEWEST_DRAWN, self.cache_bytes // (8 * self.size))
+        drawn = self._run_pass(passes.draw_rows, (min(1.0, wanted / self.n_samples),), passes.list_rows)
+        self.decisions["rows_drawn"] = sum(len(part) for part in (drawn[2::3] if self.sparse_blocks else drawn))
+        return self._make_sparse_samples(drawn) if self.sparse_blocks else self._make_dense_samples(drawn)
+
+    def _make_dense_samples(self, drawn: list[NDArray[Any]]) -> Samples:
+        rows = np.concatenate(drawn)
+        variables = np.empty(rows.shape[::-1])
+        np.divide(rows.T - self.means[:, None], self.deviations[:, None], out=variables)
+        if self.center:  # the mean of the rows drawn is not that of all
+            variables -= variables.mean(axis=1, keepdims=True)
+        return DenseSamples(variables, np.einsum("ij,ij->i", variables, variables), centred=self.center)
+
+    def _make_sparse_samples(self, drawn: list[NDArray[Any]]) -> Samples:
+        from scipy.sparse import csr_matrix
+
+        values, columns, lengths = (np.concatenate(drawn[kind::3]) for kind in range(3))
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        rows = csr_matrix((values.astype(np.float64), columns, starts), shape=(len(lengths), self.size))
+        variables = rows.T.tocsr()
+        means = np.asarray(variables.mean(axis=1)).ravel() if self.center else np.zeros(self.size)
+        samples = SparseSamples(variables, means, self.deviations, np.zeros(self.size), centred=self.center)
+        samples.squares = samples.moments(np.zeros(len(lengths)), np.ones(len(lengths)))[:, 2]
+        return samples
 
     def _knows(self, indices: Indices) -> bool:
         return all(index in self._columns for index in indices.tolist())

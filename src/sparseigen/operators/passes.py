@@ -162,6 +162,28 @@ def rounded_squares(block: Block, means: Floats) -> list[Floats]:
     return [total]
 
 
+# --- rows ---------------------------------------------------------------------------------------------------------
+
+
+def draw_rows(block: Block, share: float) -> list[NDArray[Any]]:
+    """Some rows of the block, drawn without replacement: the same ones in every pass.
+
+    Dense rows are one array; sparse ones three: values, columns and the number of entries of each row.
+    """
+    n_rows = block.shape[0]
+    count = min(n_rows, -(-int(share * n_rows * 1e9) // 10**9)) if share < 1.0 else n_rows
+    chosen = np.sort(np.random.default_rng(n_rows).choice(n_rows, size=count, replace=False))
+    rows = block[chosen]
+    if not is_sparse_block(block):
+        return [np.asarray(rows)]
+    return [rows.data, rows.indices.astype(np.int64), np.diff(rows.indptr).astype(np.int64)]
+
+
+def list_rows(total: list[NDArray[Any]], part: list[NDArray[Any]]) -> list[NDArray[Any]]:
+    """The rows drawn so far and those of one more block."""
+    return [*total, *part]
+
+
 # --- products -----------------------------------------------------------------------------------------------------
 
 

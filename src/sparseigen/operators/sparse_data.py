@@ -13,6 +13,7 @@ from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
+from sparseigen.operators.samples import Samples, SparseSamples
 
 SHORT_NUMBERS_FROM = 1 << 20
 """Stored entries from which the products no longer fit in the caches."""
@@ -47,7 +48,7 @@ class SparseData(Operator):
         self.size, self.n_samples = self.variables.shape
         # The products are bound by the memory: short numbers where they suffice, at 2 bytes per entry more memory.
         few = self.n_samples <= 1 << 16 and self.variables.nnz >= SHORT_NUMBERS_FROM
-        self.samples = self.variables.indices.astype(np.uint16) if few else self.variables.indices
+        self.sample_numbers = self.variables.indices.astype(np.uint16) if few else self.variables.indices
         self.dtype = self.variables.dtype
         self.names = data.names
         self.divisor = degrees_of_freedom(self.n_samples, ddof)
@@ -93,7 +94,7 @@ class SparseData(Operator):
         scaled = np.asarray(weights, dtype=np.float64) / self.deviations[indices]
         raw = kernels.sparse_combine_rows(
             data.indptr,
-            self.samples,
+            self.sample_numbers,
             data.data,
             indices,
             scaled.astype(self.dtype, copy=False),
@@ -105,7 +106,9 @@ class SparseData(Operator):
         """Centred scores of the k variables, then every variable's product with them."""
         scores = self._scores(indices, weights) / self.divisor
         data = self.variables
-        raw = kernels.sparse_row_dots(data.indptr, self.samples, data.data, scores.astype(self.dtype, copy=False))
+        raw = kernels.sparse_row_dots(
+            data.indptr, self.sample_numbers, data.data, scores.astype(self.dtype, copy=False)
+        )
         product: Vector = (raw - self.means * scores.sum()) / self.deviations
         return product.astype(self.dtype, copy=False)
 
@@ -163,6 +166,12 @@ class SparseData(Operator):
         stored = float(self.variables.nnz)
         return AccessCosts(self.size, product=stored, per_variable=stored / self.size)
 
+    @property
+    def samples(self) -> Samples:
+        """The data as they are stored, and a second array for the squares of their entries."""
+        squares = self.diagonal() * self.divisor
+        return SparseSamples(self.variables, self.means, self.deviations, squares, centred=self.center)
+
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns]; principal ones are accumulated in float64 over blocks of samples."""
         if columns is not None:
@@ -185,7 +194,7 @@ class SparseData(Operator):
         return super().describe() | {
             "n_samples": self.n_samples,
             "nonzeros": int(self.variables.nnz),
-            "extra_bytes": 0 if self.samples is self.variables.indices else int(self.samples.nbytes),
+            "extra_bytes": 0 if self.sample_numbers is self.variables.indices else int(self.sample_numbers.nbytes),
             "center": self.center,
             "scale": self.scale,
         }

@@ -27,6 +27,7 @@ from sparseigen.operators.contract import (
 )
 from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
+from sparseigen.operators.samples import DeviceSamples, Samples
 
 RUNS_PER_PASS = 64
 """Runs that step together as a block."""
@@ -258,6 +259,13 @@ class TorchData(Operator):
         chosen = rows if isinstance(rows, slice) else self._places(rows)
         with self._guard_memory("the data in float64", 8 * self.n_samples * self.size):
             return self.rows(chosen) * float(1.0 / np.sqrt(self.divisor))
+
+    @property
+    def samples(self) -> Samples:
+        """The data where they are; of deflated data what the components leave."""
+        if self.projection is not None:
+            return super().samples
+        return DeviceSamples(self.variables, self.diagonal() * self.divisor, centred=self.center)
 
     def _plain_diagonal(self) -> NDArray[np.float64]:
         """The diagonal before any deflation."""

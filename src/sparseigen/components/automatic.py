@@ -1,0 +1,213 @@
+"""Components whose number and cardinalities are found: the choice by significance, then the solves and their proofs.
+
+Each chosen component is solved as any other (`sparse_eigenvector`, with its certificate), among the variables that are
+related to it at all. What is taken out before the next one is the component on *all* variables that take part: were it
+only the readable part of a broad component, the rest of it would come back as the next.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.checks.memory import available_bytes
+from sparseigen.components.choosing import (
+    LEAST_EVIDENCE,
+    LEVEL,
+    MOST_COMPONENTS,
+    ChosenComponent,
+    choose_components,
+)
+from sparseigen.components.sequential import Planned, solve_each
+from sparseigen.components.significance import (
+    MatrixTests,
+    RowTests,
+    VariableTests,
+    adjust_p_values,
+    find_p_values,
+    weigh_evidence,
+)
+from sparseigen.config import require
+from sparseigen.errors import NotSignificantWarning, UnsupportedOperatorError
+from sparseigen.operators import Operator
+from sparseigen.operators.contract import SparseVector
+from sparseigen.results import SparseEigResult
+
+Floats = NDArray[np.float64]
+
+SAMPLE_BYTES = 16
+"""Of memory for each number of the data, at most, while they are tested."""
+
+
+@dataclass(frozen=True)
+class Significance:
+    """Which variables take part in each component, and whether the component stands out from noise at all.
+
+    Attributes
+    ----------
+    p_values, adjusted : ndarray of shape (n_components, n_features)
+        Of the test of every variable against the component's score without the variable's own part, and adjusted for
+        testing all variables (Benjamini and Hochberg). NaN where the component does not stand out.
+    evidence : ndarray of shape (n_components,)
+        By how much the members' p-values beat the number of sets of that size, in logarithms; at least 5 is needed.
+    significant : ndarray of bool, shape (n_components,)
+        Whether the component stands out. Noise does in about one data set of a hundred.
+    taking_part : list of ndarray
+        The variables that take part at the false discovery rate of 1 %, strongest first.
+    carried : ndarray of shape (n_components,)
+        Share of the variance of the component on all variables that take part which the one given holds.
+    robust : bool
+        Whether unequal variances and heavy tails are allowed for; only a covariance matrix was given where not.
+    names : tuple of str or None
+        The variables' names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 8)) + 2.0 * rng.standard_normal((100, 1)) * (np.arange(8) < 3)
+    >>> significance = se.SparsePCA(n_components=1).fit(X).significance_
+    >>> significance.taking_part[0].tolist(), bool(significance.adjusted[0, 0] < 0.01)
+    ([0, 1, 2], True)
+    """
+
+    p_values: Floats
+    adjusted: Floats
+    evidence: Floats
+    significant: NDArray[np.bool_]
+    taking_part: list[NDArray[np.int64]]
+    carried: Floats
+    robust: bool
+    names: tuple[str, ...] | None = None
+
+    def describe(self, component: int, cardinality: int) -> str:
+        """One sentence about a component: how many variables take part, and what the ones shown carry."""
+        if not self.significant[component]:
+            return "does not stand out from noise"
+        count = len(self.taking_part[component])
+        part = f"{count:,} variables take part (FDR {LEVEL:.0%})"
+        share = self.carried[component]
+        if cardinality >= count or not np.isfinite(share):
+            return part
+        return f"{part}, these {cardinality:,} carry {min(share, 1.0):.0%} of the component"
+
+    def to_frame(self) -> Any:
+        """One row for each component and each variable that takes part in it, as a pandas DataFrame."""
+        pandas = require("pandas", purpose="Significance.to_frame()")
+        rows = [
+            {
+                "component": component + 1,
+                "variable": str(j) if self.names is None else self.names[j],
+                "p_value": float(self.p_values[component, j]),
+                "adjusted": float(self.adjusted[component, j]),
+            }
+            for component, members in enumerate(self.taking_part)
+            for j in members
+        ]
+        return pandas.DataFrame(rows, columns=["component", "variable", "p_value", "adjusted"])
+
+
+def make_tests(operator: Operator, n_samples: int | None, *, needed: bool) -> VariableTests | None:
+    """Tests from the data behind an operator, else from its matrix and the number of samples; None without either.
+
+    Where they are not ``needed`` they must be cheap: no pass over data on disk, no copy that does not fit.
+    """
+    costs = operator.costs
+    if not needed and (costs.columns_per_pass is not None or costs.product * SAMPLE_BYTES > available_bytes() / 2):
+        return None
+    try:
+        return RowTests(operator.samples)
+    except UnsupportedOperatorError:
+        return None if n_samples is None else MatrixTests(operator, n_samples)
+
+
+def find_components(
+    operator: Operator,
+    tests: VariableTests,
+    count: int | None,
+    *,
+    max_cardinality: int | None = None,
+    share: float | None = None,
+    deflation: str = "schur",
+    time_limit: float | None = None,
+    **options: Any,
+) -> tuple[list[SparseEigResult], Significance]:
+    """As many components as stand out, or ``count`` of them, each with as many variables as take part and matter.
+
+    Components beyond those that stand out have one variable each and are marked as not significant.
+    """
+    unit = float(operator.diagonal().sum()) / float(tests.original.sum())  # tests may work on scaled data
+    chosen = choose_components(tests, MOST_COMPONENTS if count is None else count, share=share)
+    most = operator.size if max_cardinality is None else max_cardinality
+    plan = [Planned(min(one.cardinality, most), one.candidates, one.vector.spread(operator.size)) for one in chosen]
+    extra = 0 if count is None else count - len(chosen)
+    plan += [Planned(1, np.arange(operator.size), None)] * extra
+    warn_of_noise(len(chosen), count)
+    results = solve_each(operator, plan, deflation=deflation, time_limit=time_limit, **options) if plan else []
+    significance = describe_chosen(chosen, len(plan), tests, operator.names)
+    for place, (one, result) in enumerate(zip(chosen, results, strict=False)):
+        significance.carried[place] = result.value / (unit * one.variance)
+    return results, significance
+
+
+def warn_of_noise(found: int, wanted: int | None) -> None:
+    """Say in one sentence that none, or fewer than asked for, stand out."""
+    if wanted is None and found == 0:
+        message = "no component: no set of variables varies together more than it would by chance."
+    elif wanted is None and found == MOST_COMPONENTS:
+        message = (
+            f"there are at least {MOST_COMPONENTS} components; the search ended there. Give n_components for more."
+        )
+    elif wanted is not None and found < wanted:
+        which = f"component {wanted}" if wanted == found + 1 else f"components {found + 1} to {wanted}"
+        message = (
+            f"{found} of the {wanted} components asked for stand out from noise; {which} "
+            f"{'is' if wanted == found + 1 else 'are'} marked in significant_. n_components='auto' leaves such out."
+        )
+    else:
+        return
+    warnings.warn(message, NotSignificantWarning, stacklevel=5)
+
+
+def describe_chosen(
+    chosen: Sequence[ChosenComponent], count: int, tests: VariableTests, names: tuple[str, ...] | None
+) -> Significance:
+    """What the tests say of the components: of the first ones chosen, of the others that they do not stand out."""
+    p_values, adjusted = np.full((count, tests.size), np.nan), np.full((count, tests.size), np.nan)
+    evidence = np.full(count, -np.inf)
+    taking_part = [np.zeros(0, dtype=np.int64) for _ in range(count)]
+    for place, one in enumerate(chosen):
+        evidence[place] = one.evidence
+        if one.evidence < LEAST_EVIDENCE:
+            continue
+        p_values[place], adjusted[place] = one.p_values, one.adjusted
+        strength = np.abs(one.statistics[one.significant])
+        taking_part[place] = one.significant[np.argsort(-strength, kind="stable")]
+    stands_out = evidence >= LEAST_EVIDENCE
+    unknown, robust = np.full(count, np.nan), isinstance(tests, RowTests)
+    return Significance(p_values, adjusted, evidence, stands_out, taking_part, unknown, robust, names)
+
+
+def assess_components(
+    tests: VariableTests, results: Sequence[SparseEigResult], names: tuple[str, ...] | None
+) -> Significance:
+    """Significance of components whose cardinalities were given, each of what those before it leave."""
+    chosen = []
+    for result in results:
+        vector = SparseVector.from_dense(result.vector)
+        statistics = tests.test(vector).statistics
+        p_values = np.where(tests.live, find_p_values(statistics, tests.freedom), 1.0)
+        adjusted = adjust_p_values(p_values, tests.count)
+        evidence = weigh_evidence(statistics[vector.indices], tests.freedom, tests.count)
+        members, k = np.flatnonzero(adjusted <= LEVEL), len(vector.indices)
+        chosen.append(
+            ChosenComponent(members, vector.weights, 0.0, k, members, statistics, p_values, adjusted, evidence)
+        )
+        tests.take_out(vector)
+    return describe_chosen(chosen, len(results), tests, names)
