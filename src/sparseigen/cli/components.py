@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -32,15 +32,20 @@ from sparseigen.cli.output import (
     end,
     limit_note,
     loading_rows,
+    note,
     save,
     save_report,
 )
 from sparseigen.errors import SolveInterrupted, SparseigenError
 
+if TYPE_CHECKING:  # the command line starts without the numerical packages
+    from sparseigen.components.automatic import Significance
+
 REPORT_POINTS = 40
 """Cardinalities on the path that a report's slider moves over."""
 DEFAULT_PATH = 50
 RULES = ("share", "elbow")
+AUTO = "auto"
 PITPROPS_CARDINALITIES = (7, 2, 1, 1, 1, 1)
 
 method_option = option(
@@ -59,11 +64,25 @@ certify_flag = flag("--certify/--no-certify", default=True, help="Prove how far 
     "-k",
     "--cardinality",
     metavar="K",
-    required=True,
+    default=AUTO,
     answers=["cardinalities"],
-    help="Variables in each component: 10, or 7,2,1.",
+    help="Variables in each component: 10, or 7,2,1; auto takes those that take part and matter.",
 )
-@option("-n", "--components", metavar="N", type=click.IntRange(min=1), help="Number of components.")
+@option(
+    "-n",
+    "--components",
+    metavar="N",
+    answers=["n_components"],
+    help="Number of components; auto takes those that stand out from noise. Default: auto, or 1 where -k is given.",
+)
+@option("--max-cardinality", metavar="N", type=int, help="With -k auto: at most so many variables in each.")
+@option(
+    "--samples",
+    metavar="N",
+    type=click.IntRange(min=2),
+    answers=["n_samples"],
+    help="Samples behind a --covariance matrix, for auto.",
+)
 @method_option
 @option(
     "--start",
@@ -95,7 +114,9 @@ certify_flag = flag("--certify/--no-certify", default=True, help="Prove how far 
 def pca(
     data: str,
     cardinality: str,
-    components: int | None,
+    components: str | None,
+    max_cardinality: int | None,
+    samples: int | None,
     start: str | None,
     stability: int,
     reading: Reading,
@@ -104,47 +125,73 @@ def pca(
 ) -> None:
     """Sparse principal components of a table.
 
-    Each component uses at most K variables. The table shows loadings, the share of the variance, and the
+    Without -k and -n their number and their variables are found: those that stand out from noise at a false discovery
+    rate of 1 %. With -k each component has K variables. The table shows loadings, the share of the variance, and the
     certificate: 'optimal' is a proof, 'gap 1.2%' says how far from the best the answer can be at most.
     Ctrl-C prints the best answer so far and ends with exit code 4.
 
-    Example: sparseigen pca measurements.csv -k 10 -n 5
+    Example: sparseigen pca measurements.csv --report components.html
     """
-    from sparseigen.checks.arguments import check_cardinality
-
     check_output(output, data, start, *reading.files())
-    wanted = _repeat_for_components(read_cardinalities(cardinality), components)
-    early = None
+    wanted, count = _read_wanted(cardinality, components)
+    if samples is not None and not reading.covariance:
+        message = "--samples is for a --covariance matrix; data say how many they are."
+        raise bad_usage(message)
+    early, significance = None, None
     with Working(quiet=output.quiet) as working:
         loaded = load(data, reading)
-        for k in wanted:
-            check_cardinality(k, loaded.operator.size)
         options["start"] = None if start is None else read_start(start)
         working.step("solving")
         try:
-            results = _find_components(loaded, wanted, working, options)
+            results, significance = _find_components(
+                loaded,
+                wanted,
+                count,
+                output,
+                n_samples=samples,
+                max_cardinality=max_cardinality,
+                on_iteration=working,
+                **options,
+            )
         except SolveInterrupted as stop:
             results = [*stop.completed, *([] if stop.result is None else [stop.result])]
             if not results:
                 raise
             early = "stopped early: the best answer so far is shown"
+        steady = _find_stability(loaded, results, working, stability) if early is None and results else None
         working.step("writing")
         page = None
-        if output.report is not None:
-            page = _build_page(loaded, results, working, quick=early is not None, stability=stability)
-    _show_components(loaded, results, output, wanted=cardinality)
+        if output.report is not None and results:
+            page = _build_page(
+                loaded, results, working, quick=early is not None, stability=steady, significance=significance
+            )
+    _show_components(loaded, results, output, wanted=cardinality, significance=significance, stability=steady)
     if page is not None:
         save_report(output, page)
+    elif output.report is not None:
+        note(output, "no report: there is no component to show")
     end(output, early or limit_note(results))
 
 
-def _repeat_for_components(wanted: list[int], count: int | None) -> list[int]:
-    if len(wanted) == 1:
-        return wanted * (count or 1)
-    if count is not None and count != len(wanted):
+def _read_wanted(cardinality: str, components: str | None) -> tuple[Any, Any]:
+    """What -k and -n ask for: numbers or "auto"; a list of cardinalities says how many components there are."""
+    chosen = cardinality.strip().lower() == AUTO
+    wanted: Any = AUTO if chosen else read_cardinalities(cardinality)
+    if components is None:
+        count: Any = AUTO if chosen else len(wanted)
+    elif components.strip().lower() == AUTO:
+        count = AUTO
+    elif components.isdecimal() and int(components) > 0:
+        count = int(components)
+    else:
+        message = f"'-n' / '--components' {components!r} must be a whole number of at least 1, or auto."
+        raise bad_usage(message)
+    if chosen or len(wanted) == 1:
+        return wanted if chosen or count == AUTO else wanted * count, count
+    if count != len(wanted):
         message = f"-k lists {len(wanted)} components and -n asks for {count}; leave out -n."
         raise bad_usage(message)
-    return wanted
+    return wanted, count
 
 
 def read_start(text: str) -> Any:
@@ -162,10 +209,25 @@ def read_start(text: str) -> Any:
     return values.ravel() if 1 in values.shape or values.ndim == 1 else values
 
 
-def _find_components(loaded: Loaded, wanted: list[int], working: Working, options: dict[str, Any]) -> list[Any]:
-    from sparseigen.components.sequential import sparse_components
+def _find_components(
+    loaded: Loaded, wanted: Any, count: Any, output: Output, **options: Any
+) -> tuple[list[Any], Significance | None]:
+    import warnings
 
-    return sparse_components(loaded.operator, wanted, on_iteration=working, **options)
+    from sparseigen.checks.arguments import check_cardinality
+    from sparseigen.components.automatic import find_components
+    from sparseigen.errors import NotSignificantWarning
+
+    if wanted != AUTO:
+        for k in wanted:
+            check_cardinality(k, loaded.operator.size)
+        wanted = wanted[0] if count == AUTO else wanted
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NotSignificantWarning)
+        found = find_components(loaded.operator, count, wanted, **options)
+    for warning in caught:
+        note(output, str(warning.message))
+    return found
 
 
 def _find_shares(loaded: Loaded, results: list[Any]) -> Any:
@@ -175,20 +237,76 @@ def _find_shares(loaded: Loaded, results: list[Any]) -> Any:
     return explained_variance(loaded.operator, vectors, definition="plain") / float(loaded.operator.diagonal().sum())
 
 
-def _show_components(loaded: Loaded, results: list[Any], output: Output, *, wanted: str) -> None:
+def _show_components(
+    loaded: Loaded,
+    results: list[Any],
+    output: Output,
+    *,
+    wanted: str,
+    significance: Significance | None,
+    stability: Any,
+) -> None:
     from sparseigen.report.words import components_table
 
-    shares = _find_shares(loaded, results).tolist()
+    shares = _find_shares(loaded, results).tolist() if results else []
     answer = [result.to_dict() for result in results]
-    loadings = loading_rows(results)
-    table = "" if output.json or output.csv else f"{loaded.title()}\n\n{components_table(results, shares)}"
-    emit(output, table=table, answer=answer, rows=loadings)
+    if significance is not None:
+        for component, entry in enumerate(answer):
+            entry["significance"] = significance.to_dict(component)
+    table = ""
+    if not (output.json or output.csv):
+        text = components_table(results, shares, significance) if results else "No component stands out from noise."
+        table = f"{loaded.title()}\n\n{text}"
+    emit(output, table=table, answer=answer, rows=loading_rows(results))
     if output.out is not None:
         facts = loaded.facts() | {"cardinality": wanted, "variance_shares": shares}
-        save(output, "pca", facts, answer, component_files(loaded, results))
+        files = component_files(loaded, results) if results else {}
+        if results and significance is not None:
+            files["significance.csv"] = as_csv(*significance_rows(results, significance, stability))
+        save(output, "pca", facts, answer, files)
 
 
-def _build_page(loaded: Loaded, results: list[Any], working: Working, *, quick: bool, stability: int) -> Any:
+def significance_rows(
+    results: list[Any], significance: Significance, stability: Any
+) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of significance.csv: variables that take part or have a loading, and how stable they are."""
+    rows = significance.to_rows([result.vector for result in results])
+    header = ["component", "variable", "loading", "p_value", "adjusted", "takes_part"]
+    if stability is None:
+        return header, [[row[name] for name in header] for row in rows]
+    places = {results[0].name_of(j): j for j in range(len(results[0].vector))}
+    often = stability.frequencies
+    return [*header, "frequency"], [
+        [*(row[name] for name in header), float(often[row["component"] - 1, places[row["variable"]]])] for row in rows
+    ]
+
+
+def _find_stability(loaded: Loaded, results: list[Any], working: Working, resamples: int) -> Any:
+    """How often each variable is chosen in halves of the data; None where that was not asked for, or has no data."""
+    if not resamples or loaded.is_covariance:
+        return None
+    from sparseigen.components.stability import selection_stability
+
+    working.step("stability")
+    return selection_stability(
+        loaded.table.values,
+        [result.cardinality for result in results],
+        n_components=len(results),
+        n_resamples=resamples,
+        scale=loaded.operator.scale,
+        certify=False,
+    )
+
+
+def _build_page(
+    loaded: Loaded,
+    results: list[Any],
+    working: Working,
+    *,
+    quick: bool,
+    stability: Any,
+    significance: Significance | None,
+) -> Any:
     """The report: with a path around the k asked for, unless the solve was interrupted."""
     from sparseigen.report import component_report
 
@@ -201,26 +319,14 @@ def _build_page(loaded: Loaded, results: list[Any], working: Working, *, quick: 
         path = cardinality_path(
             loaded.operator, _spread_cardinalities(largest, loaded.operator.size), on_iteration=working
         )
-    steady = None
-    if stability and not quick and not loaded.is_covariance:
-        from sparseigen.components.stability import selection_stability
-
-        working.step("stability")
-        steady = selection_stability(
-            loaded.table.values,
-            [result.cardinality for result in results],
-            n_components=len(results),
-            n_resamples=stability,
-            scale=loaded.operator.scale,
-            certify=False,
-        )
     return component_report(
         results,
         path=path,
         data=loaded.table.values,
         scores=loaded.scores([result.vector for result in results]),
         labels=loaded.table.labels,
-        stability=steady,
+        stability=stability,
+        significance=significance,
         title=f"{loaded.source}: {len(results)} sparse component{'s' if len(results) > 1 else ''}",
         total_variance=float(loaded.operator.diagonal().sum()),
         settings=loaded.facts(),

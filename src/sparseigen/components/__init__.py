@@ -1,5 +1,6 @@
 """Sets of components: one after the other or jointly, their variance and their stability."""
 
+from sparseigen.components.automatic import Significance
 from sparseigen.components.joint import refine_components
 from sparseigen.components.sequential import choose_cardinalities, sparse_components
 from sparseigen.components.stability import SelectionStability, selection_stability
@@ -7,6 +8,7 @@ from sparseigen.components.variance import explained_variance
 
 __all__ = [
     "SelectionStability",
+    "Significance",
     "choose_cardinalities",
     "explained_variance",
     "refine_components",

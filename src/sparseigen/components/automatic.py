@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.arguments import check_cardinality, check_choice, check_count, check_sparsity
 from sparseigen.checks.memory import available_bytes
 from sparseigen.components.choosing import (
     LEAST_EVIDENCE,
@@ -23,7 +24,7 @@ from sparseigen.components.choosing import (
     ChosenComponent,
     choose_components,
 )
-from sparseigen.components.sequential import Planned, solve_each
+from sparseigen.components.sequential import BLOCK, Planned, choose_cardinalities, solve_each, sparse_components
 from sparseigen.components.significance import (
     MatrixTests,
     RowTests,
@@ -33,13 +34,17 @@ from sparseigen.components.significance import (
     weigh_evidence,
 )
 from sparseigen.config import require
-from sparseigen.errors import NotSignificantWarning, UnsupportedOperatorError
+from sparseigen.errors import NotSignificantWarning, OptionError, UnsupportedOperatorError
 from sparseigen.operators import Operator
 from sparseigen.operators.contract import SparseVector
+from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.results import SparseEigResult
+from sparseigen.results.path import check_share
 
 Floats = NDArray[np.float64]
 
+DEFAULT_SHARE = 0.9
+"""Of the variance of a dense component: what chosen variables hold where nothing can be tested."""
 SAMPLE_BYTES = 16
 """Of memory for each number of the data, at most, while they are tested."""
 
@@ -73,7 +78,7 @@ class Significance:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((100, 8)) + 2.0 * rng.standard_normal((100, 1)) * (np.arange(8) < 3)
     >>> significance = se.SparsePCA(n_components=1).fit(X).significance_
-    >>> significance.taking_part[0].tolist(), bool(significance.adjusted[0, 0] < 0.01)
+    >>> sorted(significance.taking_part[0].tolist()), bool(significance.adjusted[0, 0] < 0.01)
     ([0, 1, 2], True)
     """
 
@@ -97,20 +102,41 @@ class Significance:
             return part
         return f"{part}, these {cardinality:,} carry {min(share, 1.0):.0%} of the component"
 
+    def to_rows(self, vectors: Sequence[Floats] = ()) -> list[dict[str, Any]]:
+        """One row for each component and each variable that takes part in it or has a loading there."""
+        rows = []
+        for component, members in enumerate(self.taking_part):
+            loadings = vectors[component] if len(vectors) else np.zeros(self.p_values.shape[1])
+            others = np.setdiff1d(np.flatnonzero(loadings), members)
+            rows += [
+                {
+                    "component": component + 1,
+                    "variable": str(j) if self.names is None else self.names[j],
+                    "loading": float(loadings[j]),
+                    "p_value": float(self.p_values[component, j]),
+                    "adjusted": float(self.adjusted[component, j]),
+                    "takes_part": j in members,
+                }
+                for j in (*members.tolist(), *others.tolist())
+            ]
+        return rows if len(vectors) else [{k: v for k, v in row.items() if k != "loading"} for row in rows]
+
     def to_frame(self) -> Any:
-        """One row for each component and each variable that takes part in it, as a pandas DataFrame."""
+        """`to_rows` as a pandas DataFrame."""
         pandas = require("pandas", purpose="Significance.to_frame()")
-        rows = [
-            {
-                "component": component + 1,
-                "variable": str(j) if self.names is None else self.names[j],
-                "p_value": float(self.p_values[component, j]),
-                "adjusted": float(self.adjusted[component, j]),
-            }
-            for component, members in enumerate(self.taking_part)
-            for j in members
-        ]
-        return pandas.DataFrame(rows, columns=["component", "variable", "p_value", "adjusted"])
+        return pandas.DataFrame(self.to_rows(), columns=["component", "variable", "p_value", "adjusted", "takes_part"])
+
+    def to_dict(self, component: int) -> dict[str, Any]:
+        """What a result file says of a component."""
+        count = len(self.taking_part[component])
+        return {
+            "significant": bool(self.significant[component]),
+            "evidence": float(self.evidence[component]),
+            "false_discovery_rate": LEVEL,
+            "taking_part": count,
+            "carried": float(self.carried[component]),
+            "robust": self.robust,
+        }
 
 
 def make_tests(operator: Operator, n_samples: int | None, *, needed: bool) -> VariableTests | None:
@@ -129,12 +155,97 @@ def make_tests(operator: Operator, n_samples: int | None, *, needed: bool) -> Va
 
 def find_components(
     operator: Operator,
-    tests: VariableTests,
-    count: int | None,
+    n_components: int | str,
+    cardinality: Any,
     *,
+    n_samples: int | None = None,
     max_cardinality: int | None = None,
     share: float | None = None,
     deflation: str = "schur",
+    **options: Any,
+) -> tuple[list[SparseEigResult], Significance | None]:
+    """Sparse components, their number and cardinalities given or found, and what stands out from noise.
+
+    Parameters
+    ----------
+    operator : Operator
+        The covariance.
+    n_components : int or "auto"
+        How many; "auto" takes those that stand out from noise.
+    cardinality : int, float, list or "auto"
+        Non-zeros of each; "auto" takes the variables that take part and matter.
+    n_samples : int, optional
+        The samples behind a covariance matrix; data bring their own.
+    max_cardinality : int, optional
+        At most this many in each.
+    share : float, optional
+        With "auto" the fewest variables that hold this share of the component's variance.
+    deflation, **options
+        As in `sparse_components`.
+
+    Returns
+    -------
+    results : list of SparseEigResult
+    significance : Significance or None
+        None where there are no samples to tell.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> from sparseigen.components.automatic import find_components
+    >>> pitprops = se.datasets.load_pitprops()
+    >>> results, significance = find_components(pitprops.operator(), "auto", "auto", n_samples=180)
+    >>> [result.cardinality for result in results]
+    [7, 8, 7, 2]
+    >>> significance.describe(0, results[0].cardinality)
+    '9 variables take part (FDR 1%), these 7 carry 97% of the component'
+    """
+    count = _check_count(n_components, operator.size)
+    check_share(DEFAULT_SHARE if share is None else share)
+    most = operator.size
+    if max_cardinality is not None:
+        most = check_cardinality(max_cardinality, operator.size, subject="max_cardinality")
+    wanted = check_sparsity(cardinality, operator.size, 1 if count is None else count).cardinalities
+    tests = make_tests(operator, n_samples, needed=count is None or wanted is None)
+    if wanted is None and tests is not None and deflation != BLOCK:
+        return _find_chosen(operator, tests, count, most, share, deflation=deflation, **options)
+    if count is None:
+        if tests is None:
+            msg = "n_components='auto' needs samples: give data, or the number of samples behind a covariance matrix."
+            raise OptionError(msg, parameter="n_components")
+        count = len(choose_components(tests))
+        tests = make_tests(operator, n_samples, needed=True)
+        warn_of_noise(count, None)
+        wanted = None if wanted is None else wanted * count
+    if count == 0:
+        return [], None if tests is None else describe_chosen([], 0, tests, operator.names)
+    if wanted is None:
+        shared = DEFAULT_SHARE if share is None else share
+        wanted = choose_cardinalities(operator, "auto", count, deflation=deflation, share=shared)
+    results = sparse_components(operator, [min(k, most) for k in wanted], deflation=deflation, **options)
+    return results, None if tests is None else assess_components(tests, results, operator.names)
+
+
+def _check_count(n_components: int | str, size: int) -> int | None:
+    """The number of components asked for; None for "auto"."""
+    if isinstance(n_components, str):
+        check_choice(n_components, ("auto",), "n_components")
+        return None
+    count = check_count(n_components, "n_components")
+    if count > size:
+        message = f"n_components={count} must be at most the number of variables ({size})."
+        raise OptionError(message, parameter="n_components")
+    return count
+
+
+def _find_chosen(
+    operator: Operator,
+    tests: VariableTests,
+    count: int | None,
+    most: int,
+    share: float | None,
+    *,
+    deflation: str,
     time_limit: float | None = None,
     **options: Any,
 ) -> tuple[list[SparseEigResult], Significance]:
@@ -142,9 +253,9 @@ def find_components(
 
     Components beyond those that stand out have one variable each and are marked as not significant.
     """
+    check_choice(deflation, DEFLATIONS, "deflation")
     unit = float(operator.diagonal().sum()) / float(tests.original.sum())  # tests may work on scaled data
     chosen = choose_components(tests, MOST_COMPONENTS if count is None else count, share=share)
-    most = operator.size if max_cardinality is None else max_cardinality
     plan = [Planned(min(one.cardinality, most), one.candidates, one.vector.spread(operator.size)) for one in chosen]
     extra = 0 if count is None else count - len(chosen)
     plan += [Planned(1, np.arange(operator.size), None)] * extra
@@ -167,12 +278,12 @@ def warn_of_noise(found: int, wanted: int | None) -> None:
     elif wanted is not None and found < wanted:
         which = f"component {wanted}" if wanted == found + 1 else f"components {found + 1} to {wanted}"
         message = (
-            f"{found} of the {wanted} components asked for stand out from noise; {which} "
-            f"{'is' if wanted == found + 1 else 'are'} marked in significant_. n_components='auto' leaves such out."
+            f"{found} of the {wanted} components asked for stand{'s' if found == 1 else ''} out from noise; {which} "
+            f"{'does' if wanted == found + 1 else 'do'} not. Asking for 'auto' leaves such out."
         )
     else:
         return
-    warnings.warn(message, NotSignificantWarning, stacklevel=5)
+    warnings.warn(message, NotSignificantWarning, stacklevel=6)
 
 
 def describe_chosen(

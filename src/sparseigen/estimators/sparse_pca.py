@@ -7,21 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.arguments import check_cardinality, check_choice, check_count, check_flag, check_sparsity
+from sparseigen.checks.arguments import check_choice, check_count, check_flag
 from sparseigen.checks.coercion import check_meaning, real_numbers
 from sparseigen.checks.frames import check_no_gaps, squared_distances
-from sparseigen.components.automatic import Significance, assess_components, find_components, make_tests, warn_of_noise
-from sparseigen.components.choosing import choose_components
+from sparseigen.components.automatic import Significance, find_components
 from sparseigen.components.joint import refine_components
-from sparseigen.components.sequential import BLOCK, choose_cardinalities, sparse_components
-from sparseigen.components.significance import VariableTests
+from sparseigen.components.sequential import BLOCK
 from sparseigen.components.variance import VARIANCES, products
 from sparseigen.config import require
-from sparseigen.errors import OptionError, ShapeError
+from sparseigen.errors import ShapeError
 from sparseigen.operators import Operator, as_operator, covariance
 from sparseigen.operators.build import covariance_of_data
 from sparseigen.operators.moments import correlation_of
-from sparseigen.results.path import check_share
 from sparseigen.rows.partitions import is_row_partitions
 
 require("sklearn", purpose="SparsePCA")
@@ -231,21 +228,17 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             del self.feature_names_in_
 
     def _fit_operator(self, operator: Operator) -> SparsePCA:
-        count = self._check_count(operator)
         check_choice(self.variance, VARIANCES, "variance")
-        share = None if self.share is None else check_share(self.share)
-        most = None
-        if self.max_cardinality is not None:
-            most = check_cardinality(self.max_cardinality, operator.size, subject="max_cardinality")
-        wanted = check_sparsity(self.cardinality, operator.size, 1 if count is None else count).cardinalities
-        tests = make_tests(operator, self.n_samples_, needed=count is None or wanted is None)
-        if wanted is None and tests is not None and self.deflation != BLOCK:
-            self.significance_: Significance | None
-            self.results_, self.significance_ = find_components(
-                operator, tests, count, max_cardinality=most, share=share, **self._list_options()
-            )
-        else:
-            self._fit_cardinalities(operator, tests, count, wanted, share, most)
+        self.significance_: Significance | None
+        self.results_, self.significance_ = find_components(
+            operator,
+            self.n_components,
+            self.cardinality,
+            n_samples=self.n_samples_,
+            max_cardinality=self.max_cardinality,
+            share=self.share,
+            **self._list_options(),
+        )
         self.n_components_ = len(self.results_)
         self.cardinality_ = [result.cardinality for result in self.results_]
         self.significant_ = None if self.significance_ is None else self.significance_.significant
@@ -255,48 +248,6 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.n_iter_ = max(1, *(result.n_iterations for result in self.results_), 1)
         self._explain(operator)
         return self
-
-    def _check_count(self, operator: Operator) -> int | None:
-        """The number of components asked for; None for "auto"."""
-        if isinstance(self.n_components, str):
-            check_choice(self.n_components, ("auto",), "n_components")
-            return None
-        count = check_count(self.n_components, "n_components")
-        if count > operator.size:
-            message = f"n_components={count} must be at most the number of variables ({operator.size})."
-            raise OptionError(message)
-        return count
-
-    def _fit_cardinalities(
-        self,
-        operator: Operator,
-        tests: VariableTests | None,
-        count: int | None,
-        wanted: list[int] | None,
-        share: float | None,
-        most: int | None,
-    ) -> None:
-        """Components whose cardinalities are given, or chosen without a test."""
-        if count is None:
-            if tests is None:
-                msg = "n_components='auto' needs samples: fit data, or give n_samples to fit_covariance()."
-                raise OptionError(msg, parameter="n_components")
-            count = len(choose_components(tests))
-            tests = make_tests(operator, self.n_samples_, needed=True)
-            wanted = None if wanted is None else wanted * count
-        self.significance_ = None
-        self.results_ = []
-        if count == 0:
-            warn_of_noise(0, None)
-            return
-        if wanted is None:
-            wanted = choose_cardinalities(
-                operator, "auto", count, deflation=self.deflation, share=DEFAULT_SHARE if share is None else share
-            )
-        cardinalities = wanted if most is None else [min(k, most) for k in wanted]
-        self.results_ = sparse_components(operator, cardinalities, **self._list_options())
-        if tests is not None:
-            self.significance_ = assess_components(tests, self.results_, operator.names)
 
     def _list_options(self) -> dict[str, Any]:
         options = {

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import check_many, check_result
 from sparseigen.checks.frames import as_labels, as_scores
+from sparseigen.components.automatic import Significance
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
 from sparseigen.report.words import amount, component_sentence, count_noun, list_names, stages_line
 from sparseigen.results import SparseEigResult, SparsePath
 
+CLASSICAL = "Tested from a covariance matrix: these p-values trust that the data are close to normal."
 MOST_SAMPLES = 10_000
 """Samples whose scores are drawn; of more, evenly spaced ones, and the page says so."""
 MOST_LOADINGS = 600
@@ -32,6 +34,7 @@ def component_report(
     scores: Any = None,
     labels: Any = None,
     stability: Any = None,
+    significance: Significance | None = None,
     title: str | None = None,
     total_variance: float | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -55,6 +58,8 @@ def component_report(
         One value per sample, for the colours of the scores: numbers or names.
     stability : SelectionStability, optional
         How often each variable was chosen in resamples.
+    significance : Significance, optional
+        Which variables take part in each component, with their p-values: ``SparsePCA(...).fit(X).significance_``.
     title : str, optional
         The page's title.
     total_variance : float, optional
@@ -80,6 +85,8 @@ def component_report(
     answer = [check_result(result, "an entry of results") for result in check_many(results, "results", "[result]")]
     answer = answer or _choose_point(path)
     _check_sizes([answer, *points], names)
+    if significance is not None:
+        _check_significance(significance, answer)
     title = "Sparse components" if title is None else str(title)
     total, dense = total_variance, None
     if isinstance(path, SparsePath):
@@ -95,13 +102,21 @@ def component_report(
         "stability": None if stability is None else _pack_stability(stability, pool),
         "resamples": None if stability is None else stability.n_resamples,
         "results": [result.to_dict() for result in answer],
+        "significance": None if significance is None else _pack_significance(significance, answer, pool),
     }
     payload["variables"] = pool.used
     facts = {
         "asked": _word_question(answer, points),
-        "found": [_describe_component(j, result, total, pool) for j, result in enumerate(answer)],
+        "found": [_describe_component(j, result, total, pool, significance) for j, result in enumerate(answer)],
         "table": _build_table(answer, pool),
-        "has": {"path": bool(points), "scores": scores is not None, "stability": stability is not None},
+        "has": {
+            "path": bool(points),
+            "scores": scores is not None,
+            "stability": stability is not None,
+            "significance": significance is not None,
+        },
+        "tests": [] if significance is None else _list_tests(payload["significance"], pool),
+        "trust": "" if significance is None or significance.robust else CLASSICAL,
         "settings": setting_rows(dict(answer[0].settings) | {"stages": stages_line(answer[0].stages)}, settings),
         "versions": version_rows(),
         "data_facts": data_rows(data),
@@ -218,6 +233,50 @@ def _pack_stability(stability: Any, pool: _Variables) -> list[dict[str, Any]]:
     return packed
 
 
+def _check_significance(significance: Significance, answer: Point) -> None:
+    if significance.p_values.shape != (len(answer), answer[0].vector.size):
+        count, size = significance.p_values.shape
+        message = (
+            f"significance is about {count} components of {size} variables, results about {len(answer)} of "
+            f"{answer[0].vector.size}; give the significance of the same components."
+        )
+        raise ShapeError(message)
+
+
+def _pack_significance(significance: Significance, answer: Point, pool: _Variables) -> list[dict[str, Any]]:
+    """Of each component the variables with a loading, and of the others that take part the strongest."""
+    packed = []
+    for component, (result, members) in enumerate(zip(answer, significance.taking_part, strict=True)):
+        held = result.support[np.argsort(-np.abs(result.vector[result.support]), kind="stable")]
+        others = members[~np.isin(members, held)]
+        shown = np.concatenate([held, others])[:MOST_LOADINGS]
+        packed.append(
+            {
+                "variables": [pool.number(int(i)) for i in shown],
+                "loadings": [float(result.vector[i]) for i in shown],
+                "p": [_number(significance.p_values[component, i]) for i in shown],
+                "adjusted": [_number(significance.adjusted[component, i]) for i in shown],
+                "part": np.isin(shown, members).tolist(),
+            }
+        )
+    return packed
+
+
+def _number(value: float) -> float | None:
+    return round_digits(float(value)) if np.isfinite(value) else None
+
+
+def _list_tests(packed: list[dict[str, Any]], pool: _Variables) -> list[tuple[str, list[str]]]:
+    """The tests as text: one row per variable and component."""
+    rows = []
+    for component, entry in enumerate(packed):
+        for place, number in enumerate(entry["variables"]):
+            loading, p, adjusted = (entry[key][place] for key in ("loadings", "p", "adjusted"))
+            cells = [f"{loading:+.4f}" if loading else "", *("" if v is None else f"{v:.2g}" for v in (p, adjusted))]
+            rows.append((pool.used[number], [f"PC{component + 1}", *cells, "yes" if entry["part"][place] else "no"]))
+    return rows[:MOST_LOADINGS]
+
+
 def _word_question(answer: Point, points: list[Point]) -> str:
     first = answer[0]
     sizes = sorted({result.cardinality for result in answer})
@@ -233,7 +292,9 @@ def _word_question(answer: Point, points: list[Point]) -> str:
     return sentence
 
 
-def _describe_component(j: int, result: SparseEigResult, total: float | None, pool: _Variables) -> dict[str, str]:
+def _describe_component(
+    j: int, result: SparseEigResult, total: float | None, pool: _Variables, significance: Significance | None
+) -> dict[str, str]:
     support = result.support
     order = support[np.argsort(-np.abs(result.vector[support]), kind="stable")]
     share = f"{amount(result.value, total)} of the total variance" if total else f"variance {result.value:.5g}"
@@ -242,7 +303,13 @@ def _describe_component(j: int, result: SparseEigResult, total: float | None, po
         "headline": f"{count_noun(len(support), 'variable')}, {share}",
         "members": list_names([pool.name(int(i)) for i in order]),
         "proof": component_sentence(result, total, after_others=j > 0),
+        "note": "" if significance is None else _word_significance(significance, j, result),
     }
+
+
+def _word_significance(significance: Significance, component: int, result: SparseEigResult) -> str:
+    said = significance.describe(component, result.cardinality)
+    return f"{said[0].upper()}{said[1:]}." if significance.significant[component] else f"This component {said}."
 
 
 def _build_table(answer: Point, pool: _Variables) -> dict[str, Any]:

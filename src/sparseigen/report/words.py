@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sparseigen.components.automatic import Significance
 from sparseigen.results import Certificate, DenseSubgraphResult, SparseEigResult, SparsePath, Stage
 
 UNPROVEN = "This answer comes without a proof: another choice could be better. Solve again with certificates to know."
@@ -114,7 +115,9 @@ MOST_ROWS = 60
 TABLE_NAMES_SHOWN = 6
 
 
-def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]) -> str:
+def components_table(
+    results: Sequence[SparseEigResult], shares: Sequence[float], significance: Significance | None = None
+) -> str:
     """Several components side by side: one line per variable, one column per component.
 
     Parameters
@@ -123,6 +126,8 @@ def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]
         The components, over the same variables.
     shares : sequence of float
         Each component's share of the total variance.
+    significance : Significance, optional
+        How many variables take part in each, and how much of it those shown carry.
 
     Examples
     --------
@@ -156,7 +161,22 @@ def components_table(results: Sequence[SparseEigResult], shares: Sequence[float]
         ["variance share", *(f"{share:.2%}" for share in shares)],
         ["certificate", *(proof_word(result.certificate) for result in results)],
     ]
+    if significance is not None:
+        footer += _word_significance(significance)
     return align_rows([header, *rows], footer)
+
+
+def _word_significance(significance: Significance) -> list[list[str]]:
+    """Lines under the table: who takes part, and what those shown carry of it."""
+    out = significance.significant
+    counts = [
+        f"{len(members):,}" if yes else "noise" for members, yes in zip(significance.taking_part, out, strict=True)
+    ]
+    lines = [["take part", *counts]]
+    if np.isfinite(significance.carried).any():
+        carried = [f"{min(share, 1.0):.0%}" if np.isfinite(share) else "" for share in significance.carried]
+        lines.append(["shown carry", *carried])
+    return lines
 
 
 def path_table(path: SparsePath) -> str:

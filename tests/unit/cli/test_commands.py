@@ -179,7 +179,7 @@ def test_mistakes_of_usage_name_the_help_that_mends_them(table: Path) -> None:
         (["--nonsense"], ". Try 'sparseigen --help'."),
         (["pac"], "No such command 'pac'"),
         (["pca"], "Missing argument 'DATA'. Try 'sparseigen pca --help'."),
-        (["pca", table], "Missing option '-k' / '--cardinality'. Try 'sparseigen pca --help'."),
+        (["exact", table], "Missing option '-k' / '--cardinality'. Try 'sparseigen exact --help'."),
         (["pca", table, "-k", "1", "--json", "--csv"], "choose one. Try 'sparseigen pca --help'."),
         (["pca", table, "-k", "1", "-n", "many"], "'-n' / '--components'"),
         (["datasets", "fetch", "moon"], "'moon' is not a data set"),

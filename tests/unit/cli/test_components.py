@@ -125,7 +125,7 @@ def test_folders_of_answers(command: tuple[str, ...], table: Path, tmp_path: Pat
 
 
 def test_stopped_before_the_first_component(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from sparseigen.components import sequential as components
+    from sparseigen.components import automatic as components
     from sparseigen.solve import path
 
     def stopped(*given: Any, **named: Any) -> None:
@@ -162,3 +162,57 @@ def test_effort_and_time_limit_of_commands(pitprops: Path) -> None:
     assert hurried.exit_code == 4
     assert json.loads(hurried.stdout)[0]["stop_reason"] == "time_limit"
     assert run("path", pitprops, "--covariance", "--k", "1:5", "--effort", "thorough").stdout
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(5)
+    data = rng.standard_normal((120, 40))
+    data[:, :8] += 1.5 * rng.standard_normal((120, 1))
+    data[:, 8:14] += rng.standard_normal((120, 1))
+    rows = [",".join(f"g{j}" for j in range(40)), *(",".join(map(repr, row.tolist())) for row in data)]
+    (tmp_path / "planted.csv").write_text("\n".join(rows) + "\n")
+    return tmp_path / "planted.csv"
+
+
+def test_without_numbers_the_components_are_found(planted: Path, tmp_path: Path) -> None:
+    result = run("pca", planted, "--out", tmp_path / "out", "--report", tmp_path / "page.html", "--stability", "5")
+    assert result.exit_code == 0
+    footer = {line[:14].strip(): line[14:].split() for line in result.stdout.splitlines()}
+    assert 7 <= int(footer["take part"][0]) <= 9
+    assert len(footer["take part"]) == 2
+    rows = (tmp_path / "out" / "significance.csv").read_text().splitlines()
+    assert rows[0] == "component,variable,loading,p_value,adjusted,takes_part,frequency"
+    assert all(0.0 <= float(row.split(",")[-1]) <= 1.0 for row in rows[1:])
+    answer = json.loads((tmp_path / "out" / "result.json").read_text())["answer"]
+    assert [entry["significance"]["significant"] for entry in answer] == [True, True]
+    page = (tmp_path / "page.html").read_text()
+    assert "variables take part (FDR 1%)" in page
+    assert "Which variables take part?" in page
+
+
+def test_at_most_so_many_and_a_number_of_components(planted: Path) -> None:
+    answer = json.loads(run("pca", planted, "--max-cardinality", "3", "--json").stdout)
+    assert [len(entry["support"]) for entry in answer] == [3, 3]
+    result = run("pca", planted, "-n", "3", "--json")
+    assert len(json.loads(result.stdout)) == 3
+    assert "2 of the 3 components asked for stand out from noise; component 3 does not" in result.stderr
+    assert len(json.loads(run("pca", planted, "-n", "auto", "-k", "6", "--json").stdout)) == 2
+
+
+def test_noise_gives_one_sentence(tmp_path: Path) -> None:
+    np.save(tmp_path / "noise.npy", np.random.default_rng(0).standard_normal((80, 30)))
+    result = run("pca", tmp_path / "noise.npy", "--report", tmp_path / "page.html", "--out", tmp_path / "out")
+    assert result.exit_code == 0
+    assert "No component stands out from noise." in result.stdout
+    assert "no report" in result.stderr
+    assert not (tmp_path / "page.html").exists()
+    assert run("pca", tmp_path / "noise.npy", "--json").stdout.strip() == "[]"
+
+
+def test_samples_behind_a_covariance_matrix(pitprops: Path, planted: Path) -> None:
+    answer = json.loads(run("pca", pitprops, "--covariance", "--samples", "180", "--json").stdout)
+    assert not answer[0]["significance"]["robust"]
+    check_refused(run("pca", pitprops, "--covariance"), 2, "See -n")
+    check_refused(run("pca", planted, "--samples", "5"), 2, "--samples is for a --covariance matrix")
+    check_refused(run("pca", planted, "-n", "some"), 2, "whole number of at least 1, or auto")

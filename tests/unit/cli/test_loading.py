@@ -197,10 +197,10 @@ def test_large_arrays_stay_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     from sparseigen.io.tables import read_table
 
     np.save(tmp_path / "x.npy", VALUES)
-    whole = run("pca", tmp_path / "x.npy", "-k", "2").stdout
+    whole = run("pca", tmp_path / "x.npy", "-k", "2", "--csv").stdout
     monkeypatch.setattr(binary_tables, "available_bytes", lambda: VALUES.nbytes)
     assert isinstance(read_table(tmp_path / "x.npy").values, np.memmap)
-    assert run("pca", tmp_path / "x.npy", "-k", "2").stdout == whole
+    assert run("pca", tmp_path / "x.npy", "-k", "2", "--csv").stdout == whole
 
 
 def test_archive_with_a_directory_traversal_is_only_read(tmp_path: Path) -> None:
@@ -426,7 +426,7 @@ def test_other_bad_files(tmp_path: Path) -> None:
         answer = start_process("pca", str(tmp_path / name), "-k", "1")
         assert answer.returncode == 3
         assert "Traceback" not in answer.stderr
-    assert start_process("pca", str(tmp_path / "x.npy")).returncode == 2  # -k is missing
+    assert start_process("exact", str(tmp_path / "x.npy")).returncode == 2  # -k is missing
 
 
 def test_a_terminal_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

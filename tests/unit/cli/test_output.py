@@ -56,7 +56,12 @@ def test_folder(table: Path, tmp_path: Path) -> None:
     result = run("pca", table, "-k", "2", "-n", "2", "--out", tmp_path / "out")
     assert result.exit_code == 0
     assert "wrote" in result.stderr
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {"loadings.csv", "scores.csv", "result.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        "loadings.csv",
+        "scores.csv",
+        "significance.csv",
+        "result.json",
+    }
     document = json.loads((tmp_path / "out" / "result.json").read_text())
     assert document["command"] == "pca"
     assert document["input"]["rows"] == 30
@@ -108,7 +113,7 @@ def test_mistakes_in_the_places_are_seen_first(table: Path, tmp_path: Path) -> N
     ):
         check_refused(run("pca", table, "-k", "1", *more), 2, message)
     assert (tmp_path / "file").read_text() == "mine"
-    check_refused(run("pca", table), 2, "-k")
+    check_refused(run("exact", table), 2, "-k")
     check_refused(run("pac", table), 2, "pac")
 
 
@@ -299,14 +304,15 @@ def test_pages(written: Path, command: str) -> None:
 def test_files_stay_inside_and_their_names_are_fixed(written: Path) -> None:
     found = {path.relative_to(written).as_posix() for path in written.rglob("*") if path.is_file()}
     assert found == {
-        "x.csv", "pca.html", "path.html", "pca/loadings.csv", "pca/scores.csv", "pca/result.json", "path/loadings.csv",
+        "x.csv", "pca.html", "path.html", "pca/loadings.csv", "pca/scores.csv", "pca/significance.csv",
+        "pca/result.json", "path/loadings.csv",
         "path/path.csv", "path/scores.csv", "path/result.json",
     }  # fmt: skip
     assert not (written.parent / "etc").exists()
 
 
 def test_tables_run_no_formula_and_give_the_names_back(written: Path) -> None:
-    for file in ("pca/loadings.csv", "pca/scores.csv"):
+    for file in ("pca/loadings.csv", "pca/scores.csv", "pca/significance.csv"):
         for row in csv.reader(io.StringIO((written / file).read_text(encoding="utf-8"), newline="")):
             for cell in row:
                 assert not cell.lstrip().startswith(("=", "+", "@", "\t", "\r", "\n", "\uff1d"))
@@ -318,7 +324,7 @@ def test_tables_run_no_formula_and_give_the_names_back(written: Path) -> None:
     assert names == set(NAMES)
     answer = json.loads((written / "pca/result.json").read_text(encoding="utf-8"))
     assert set(answer["answer"][0]["names"]) == set(NAMES)
-    assert set(answer["files"]) == {"loadings.csv", "scores.csv"}
+    assert set(answer["files"]) == {"loadings.csv", "scores.csv", "significance.csv"}
 
 
 def test_guarded_cells() -> None:

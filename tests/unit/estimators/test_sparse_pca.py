@@ -166,6 +166,7 @@ def test_results_carry_the_names_of_a_frame(data) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore::sparseigen.errors.NotSignificantWarning")  # most of the checks' data are noise
 @parametrize_with_checks(
     [se.SparsePCA(), se.SparsePCA(cardinality=1, method="pathspca"), se.SparsePCA(cardinality=0.5, scale=True)]
 )

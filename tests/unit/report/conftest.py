@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import sparseigen as se
+from sparseigen.components.automatic import assess_components
+from sparseigen.components.significance import MatrixTests
 from sparseigen.report import Report, component_report
 from tests.unit.report.outline import HOSTILE
 
@@ -26,9 +28,11 @@ def full(pitprops) -> Report:
     stability = se.components.SelectionStability(
         rng.random((2, 13)), np.array([r.vector != 0 for r in results]), 7, None
     )
+    tests = MatrixTests(data.operator(), 180)
     return component_report(
         results,
         path=path,
+        significance=assess_components(tests, results, None),
         names=names,
         data=data.matrix,
         scores=rng.standard_normal((9, 2)),

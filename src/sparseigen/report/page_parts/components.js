@@ -250,6 +250,11 @@ function scoreRows() {
   return [head, ...rows.map((row, i) => [row + 1, ...columns.map((c) => c[i]), ...(labels ? [label(i)] : [])])];
 }
 
+function significanceRows() {
+  return [["component", "variable", "loading", "p_value", "adjusted", "takes_part"], ...page.significance.flatMap((s, j) =>
+    s.variables.map((v, i) => [j + 1, nameOf(v), s.loadings[i], s.p[i], s.adjusted[i], s.part[i] ? "yes" : "no"]))];
+}
+
 function stabilityRows() {
   return [["component", "variable", "frequency", "chosen"], ...page.stability.flatMap((s, j) =>
     s.variables.map((variable, i) => [j + 1, nameOf(variable), s.frequencies[i], s.chosen[i] ? "yes" : "no"]))];
@@ -262,6 +267,7 @@ function watchDownloads() {
   byId("answer-json").onclick = () => offerJson("result.json", page.results);
   if (page.path.length) byId("path-csv").onclick = () => offerCsv("path.csv", pathRows());
   if (page.scores) byId("scores-csv").onclick = () => offerCsv("scores.csv", scoreRows());
+  if (page.significance) byId("significance-csv").onclick = () => offerCsv("significance.csv", significanceRows());
   if (page.stability) byId("stability-csv").onclick = () => offerCsv("stability.csv", stabilityRows());
 }
 
