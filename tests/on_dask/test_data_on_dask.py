@@ -265,3 +265,12 @@ def test_scheduler_gone_and_resumed(client, data, no_gram, tmp_path):
     replayed._tasks = monkey
     with pytest.raises(CheckpointError, match="other data or settings"):
         se.covariance(parts[:2], client=alive, checkpoint=path)
+
+
+def test_number_and_variables_of_components_are_found(client, data):
+    expected = se.SparsePCA(n_components="auto").fit(data)
+    found = se.SparsePCA(n_components="auto").fit(da.from_array(data, chunks=(130, 25)))
+    assert found.n_components_ == 2
+    for one, other in zip(found.results_, expected.results_, strict=True):
+        assert np.array_equal(one.support, other.support)
+    np.testing.assert_allclose(found.significance_.evidence, expected.significance_.evidence, rtol=1e-3)

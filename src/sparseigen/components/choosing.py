@@ -37,6 +37,8 @@ BEGINNING_LEVEL, CLIMBING_LEVEL = 0.2, 0.05
 """Looser ones for starts and while climbing: a set that is too small loses the score that would complete it."""
 LEAST_EVIDENCE = 5.0
 """A component of noise reaches this in about exp(-5) = 0.7 % of data sets."""
+SMALL_EVIDENCE = 8.0
+"""What a set needs that was found by looking at all pairs: the best of all small sets is closer to the union bound."""
 NOMINAL = 2.0
 """|t| of a variable that may be part of the final component."""
 MATTERS = 0.5
@@ -44,7 +46,7 @@ MATTERS = 0.5
 MOST_STEPS, MOST_VISITS = 25, 3
 """Steps of a climb, and how often a set may come back."""
 FIRST_START, START_FACTOR, START_STEPS = 8, 4, 4
-CLIMBS = 2
+CLIMBS, PAIR_CLIMBS = 2, 5
 RESTARTS = 4
 """Members from which a component is found anew, to see whether it is a mixture."""
 SAME_SHARE = 0.8
@@ -133,12 +135,14 @@ def choose_one(tests: VariableTests) -> ChosenComponent | None:
     Where variances differ and nothing is found, standardised variables are tried: a component of small variables hides
     behind large ones.
     """
-    for scaled in (False,) if tests.equal else (False, True):
-        found = _find(tests, scaled=scaled)
+    scales = (False,) if tests.equal else (False, True)
+    searches = [(_find, scaled, LEAST_EVIDENCE) for scaled in scales] + [(_find_small, scales[-1], SMALL_EVIDENCE)]
+    for search, scaled, needed in searches:
+        found = search(tests, scaled=scaled)
         if found is None:
             continue
         members, statistics, evidence = _purified(tests, found, scaled=scaled)
-        if evidence < LEAST_EVIDENCE:
+        if evidence < needed:
             continue
         weights, value = tests.lead(members)
         if value < float(weights**2 @ tests.original[members]) * (1.0 - 1e-9):
@@ -196,6 +200,32 @@ def _find(tests: VariableTests, *, scaled: bool) -> _Climbed | None:
             best = climbed
         if climbs >= CLIMBS:
             break
+    return best
+
+
+def _find_small(tests: VariableTests, *, scaled: bool) -> _Climbed | None:
+    """The best of the climbs from single variables that are strongly correlated with a few others.
+
+    A few variables among thousands move neither variances nor leading directions; all pairs show them.
+    """
+    strengths = tests.scan_pairs()
+    if strengths is None:
+        return None
+    best: _Climbed | None = None
+    seen: set[int] = set()
+    climbs = 0
+    for member in np.argsort(-strengths, kind="stable")[: PAIR_CLIMBS**2].tolist():
+        if strengths[member] <= 0.0 or climbs >= PAIR_CLIMBS:
+            break
+        if member in seen:
+            continue
+        climbed = _climb_from(tests, member, scaled=scaled)
+        climbs += 1
+        if climbed is None:
+            continue
+        seen.update(climbed.indices.tolist())
+        if best is None or climbed.excess > best.excess:
+            best = climbed
     return best
 
 

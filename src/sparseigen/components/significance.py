@@ -38,6 +38,8 @@ ALIVE, REMAINING = 1e-12, 1e-6
 """Variables below these shares of the largest variance, or of the variance they had, are constant."""
 LARGEST_DECOMPOSED, LONG_ITERATION = 1500, 100
 """Size of the eigenproblems that are solved by decomposition, and power steps for larger ones."""
+LARGEST_SCAN, SCANNED_AT_ONCE = 2e10, 256
+"""Multiplications that all pairs of variables may cost, and variables at a time."""
 CACHED_ROWS = 1 << 22
 """Numbers of a part of the variables that are copied for repeated products with it."""
 
@@ -126,6 +128,36 @@ class VariableTests(ABC):
         statistics: Floats = r * np.sqrt(self.freedom / (1.0 - r * r))
         return statistics
 
+    def scan_pairs(self) -> Floats | None:
+        """How strongly each variable is correlated with single others; None where all pairs cost too much.
+
+        Of squared correlations, in units of their variance under independence, what is above 2 log p: among p
+        independent variables about one exceeds that.
+        """
+        if self.pair_cost > LARGEST_SCAN:
+            return None
+        live = np.flatnonzero(self.live)
+        lengths, strengths = np.sqrt(self.variances[live]), np.zeros(self.size)
+        least = 2.0 * np.log(len(live))
+        for begin in range(0, len(live), SCANNED_AT_ONCE):
+            part = live[begin : begin + SCANNED_AT_ONCE]
+            r = self.covary(part)[live]
+            r /= lengths[:, None]
+            r /= lengths[begin : begin + len(part)]
+            r[begin + np.arange(len(part)), np.arange(len(part))] = 0.0
+            z = self.freedom * r * r
+            strengths[part] = np.maximum(z - least, 0.0, out=z).sum(axis=0)
+        return strengths
+
+    @property
+    @abstractmethod
+    def pair_cost(self) -> float:
+        """Multiplications for the covariances of all pairs."""
+
+    @abstractmethod
+    def covary(self, indices: Indices) -> Floats:
+        """The covariances of all variables with some, shape (p, len(indices))."""
+
     def excess(self, vector: SparseVector) -> float:
         """w'Aw less what the variables would have alone: the sum of the covariances between different members."""
         return self.find_variance(vector) - float(vector.weights**2 @ self.variances[vector.indices])
@@ -153,6 +185,15 @@ class RowTests(VariableTests):
         """From the scores."""
         scores = self.samples.scores(vector.indices, vector.weights)
         return float(scores @ scores) / self.divisor
+
+    @property
+    def pair_cost(self) -> float:
+        """A product with the data for every variable."""
+        return float(self.size) ** 2 * self.n_samples
+
+    def covary(self, indices: Indices) -> Floats:
+        """One product with the data."""
+        return self.samples.multiply(self.samples.gather(indices).T) / self.divisor
 
     def submatrix(self, indices: Indices) -> Floats:
         """From the chosen variables alone."""
@@ -247,6 +288,15 @@ class MatrixTests(VariableTests):
     def find_variance(self, vector: SparseVector) -> float:
         """By one product."""
         return float(vector.weights @ self.apply([vector])[vector.indices, 0])
+
+    @property
+    def pair_cost(self) -> float:
+        """Every column of the matrix."""
+        return float(self.operator.costs.product) * self.size
+
+    def covary(self, indices: Indices) -> Floats:
+        """Some columns of the matrix."""
+        return self.operator.submatrix(np.arange(self.size), indices)
 
     def submatrix(self, indices: Indices) -> Floats:
         """A block of the matrix."""

@@ -94,3 +94,22 @@ def test_a_covariance_matrix_gives_the_same_choice_on_normal_data(rng) -> None:
     assert len(rows) == len(matrix) == 2
     for one, other in zip(rows, matrix, strict=True):
         assert len(set(one.significant) ^ set(other.significant)) <= 3
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+def test_a_few_variables_among_many_are_found_where_variances_say_nothing(matrix, rng) -> None:
+    data = plant(rng, 150, 1200, [5, 5])
+    tests = make_tests(data, scale=True)
+    if matrix:
+        tests = MatrixTests(as_operator(np.corrcoef(data, rowvar=False)), 150)
+    strengths = tests.scan_pairs()
+    assert strengths[:10].min() > np.sort(strengths[10:])[-20]
+    chosen = choose_components(tests)
+    assert sorted(component.significant.tolist() for component in chosen) == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]]
+
+
+def test_all_pairs_are_left_alone_where_they_cost_too_much(rng, monkeypatch) -> None:
+    monkeypatch.setattr("sparseigen.components.significance.LARGEST_SCAN", 1e5)
+    tests = make_tests(plant(rng, 150, 1200, [5]), scale=True)
+    assert tests.scan_pairs() is None
+    choose_components(tests)  # whatever is found, it ends
