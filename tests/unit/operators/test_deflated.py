@@ -11,7 +11,7 @@ import sparseigen as se
 from sparseigen.errors import RangeError, StartError
 from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS, LowRankUpdated, project_out
-from sparseigen.operators.projected_data import ProjectedData
+from sparseigen.operators.deflated_data import DeflatedData
 from tests.common.entries import everything, within
 from tests.common.operators import OPERATORS
 
@@ -47,7 +47,11 @@ def test_deflation_equals_the_formula(deflation: str, name: str, rng: np.random.
     chosen, weights = np.array([0, 3, 5], dtype=np.int64), np.array([1.0, -2.0, 0.5])
     np.testing.assert_allclose(operator.apply_support(chosen, weights), expected[:, chosen] @ weights, atol=1e-11)
     np.testing.assert_allclose(operator.columns(chosen), expected[:, chosen], atol=1e-12)
-    assert isinstance(operator, ProjectedData if (deflation, name) == ("projection", "data") else LowRankUpdated)
+    as_data = name == "data" and deflation != "hotelling"
+    assert isinstance(operator, DeflatedData if as_data else LowRankUpdated)
+    assert operator.describe()["components_taken_out"] == 3
+    assert operator.describe()["deflation"] == deflation
+    assert np.isfinite(operator.negative_part) == (name != "dense" and deflation != "hotelling")
 
 
 def test_deflation_copies_no_matrix(rng: np.random.Generator) -> None:
