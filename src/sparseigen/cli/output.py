@@ -41,7 +41,16 @@ def version() -> str:
         return "source tree"
 
 
-OUT_FILES = ("loadings.csv", "scores.csv", "path.csv", "certificate.csv", "members.csv", "curve.csv", "result.json")
+OUT_FILES = (
+    "loadings.csv",
+    "scores.csv",
+    "components.csv",
+    "path.csv",
+    "certificate.csv",
+    "members.csv",
+    "curve.csv",
+    "result.json",
+)
 """Every file that some command writes into the folder of --out."""
 
 

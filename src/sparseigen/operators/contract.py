@@ -432,7 +432,9 @@ def describe_deflation(taken_out: Sequence[str]) -> dict[str, Any]:
     >>> describe_deflation(("schur", "schur"))
     {'components_taken_out': 2, 'deflation': 'schur'}
     """
-    return {"components_taken_out": len(taken_out), "deflation": ", ".join(dict.fromkeys(taken_out))} if taken_out else {}
+    return (
+        {"components_taken_out": len(taken_out), "deflation": ", ".join(dict.fromkeys(taken_out))} if taken_out else {}
+    )
 
 
 def find_exponent(magnitude: float) -> int:

@@ -196,7 +196,9 @@ def projection(operator: Operator, vector: Vector) -> Operator:
 def project_out(operator: Operator, vector: Vector) -> Operator:
     """The same as a low-rank change, for any operator."""
     x, product, value = _product(operator, vector)
-    updated = _update(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], "projection", keeps_psd=True)
+    updated = _update(
+        operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], "projection", keeps_psd=True
+    )
     updated.find_negative_part = cache(partial(_projection_defect, operator, x, product, value))
     return updated
 

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import check_many, check_result
 from sparseigen.checks.frames import as_labels, as_scores
+from sparseigen.components.variance import ComponentOverlap
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
-from sparseigen.report.words import amount, component_sentence, count_noun, list_names, stages_line
+from sparseigen.report.words import amount, component_sentence, count_noun, list_names, overlap_sentence, stages_line
 from sparseigen.results import SparseEigResult, SparsePath
 
 MOST_SAMPLES = 10_000
@@ -34,6 +35,7 @@ def component_report(
     stability: Any = None,
     title: str | None = None,
     total_variance: float | None = None,
+    overlap: ComponentOverlap | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Report:
     """A self-contained HTML page about sparse components.
@@ -59,6 +61,8 @@ def component_report(
         The page's title.
     total_variance : float, optional
         Variance of all variables together, so that variances are shown as shares; a SparsePath brings its own.
+    overlap : ComponentOverlap, optional
+        What each component adds to those before it, and which of these it resembles: `components.find_overlap`.
     settings : mapping, optional
         More to be listed among the settings, such as the file read and the command.
 
@@ -80,6 +84,11 @@ def component_report(
     answer = [check_result(result, "an entry of results") for result in check_many(results, "results", "[result]")]
     answer = answer or _choose_point(path)
     _check_sizes([answer, *points], names)
+    if overlap is not None and len(overlap.plain) != len(answer):
+        message = (
+            f"overlap is about {len(overlap.plain)} components, results about {len(answer)}; give that of the same."
+        )
+        raise ShapeError(message)
     title = "Sparse components" if title is None else str(title)
     total, dense = total_variance, None
     if isinstance(path, SparsePath):
@@ -95,11 +104,12 @@ def component_report(
         "stability": None if stability is None else _pack_stability(stability, pool),
         "resamples": None if stability is None else stability.n_resamples,
         "results": [result.to_dict() for result in answer],
+        "overlap": None if overlap is None else [overlap.to_dict(j) for j in range(len(answer))],
     }
     payload["variables"] = pool.used
     facts = {
         "asked": _word_question(answer, points),
-        "found": [_describe_component(j, result, total, pool) for j, result in enumerate(answer)],
+        "found": [_describe_component(j, result, total, pool, overlap) for j, result in enumerate(answer)],
         "table": _build_table(answer, pool),
         "has": {"path": bool(points), "scores": scores is not None, "stability": stability is not None},
         "settings": setting_rows(dict(answer[0].settings) | {"stages": stages_line(answer[0].stages)}, settings),
@@ -233,7 +243,9 @@ def _word_question(answer: Point, points: list[Point]) -> str:
     return sentence
 
 
-def _describe_component(j: int, result: SparseEigResult, total: float | None, pool: _Variables) -> dict[str, str]:
+def _describe_component(
+    j: int, result: SparseEigResult, total: float | None, pool: _Variables, overlap: ComponentOverlap | None
+) -> dict[str, str]:
     support = result.support
     order = support[np.argsort(-np.abs(result.vector[support]), kind="stable")]
     share = f"{amount(result.value, total)} of the total variance" if total else f"variance {result.value:.5g}"
@@ -242,6 +254,7 @@ def _describe_component(j: int, result: SparseEigResult, total: float | None, po
         "headline": f"{count_noun(len(support), 'variable')}, {share}",
         "members": list_names([pool.name(int(i)) for i in order]),
         "proof": component_sentence(result, total, after_others=j > 0),
+        "overlap": "" if overlap is None else overlap_sentence(overlap, j),
     }
 
 

@@ -59,7 +59,8 @@ def test_entries_are_within_their_errors_of_exact_ones(rng, mean, scale, deflati
             x = find_unit_vector(operator, sparse_vector(rng, 14, 5)).astype(np.longdouble)
             operator = DEFLATIONS[deflation](operator, x.astype(np.float64))
             scores = x @ rows
-            rows = rows - np.multiply.outer(x if deflation == "projection" else rows @ scores / (scores @ scores), scores)
+            slopes = x if deflation == "projection" else rows @ scores / (scores @ scores)
+            rows = rows - np.multiply.outer(slopes, scores)
         assert isinstance(operator, DeflatedData)
         assert within(operator, rows @ rows.T / 29)
     assert float(operator.entry_errors().max()) < 1e-8 * (1.0 + mean**2 * 1e-13)
