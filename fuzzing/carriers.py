@@ -18,7 +18,7 @@ import sparseigen as se
 from fuzzing.truth import Truth
 from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS, find_unit_vector
-from sparseigen.operators.projected_data import ProjectedData
+from sparseigen.operators.deflated_data import DeflatedData
 from sparseigen.operators.wrapped import scale_operator
 
 Array = np.ndarray
@@ -98,9 +98,10 @@ def _deflate(rng: Generator, operator: Any, truth: Truth) -> Carried:
     for _ in range(int(rng.integers(1, 3))):
         vector = drawn_vector(rng, operator.size)
         following = DEFLATIONS[name](operator, vector)
-        if isinstance(following, ProjectedData) and following is not operator:
-            x = find_unit_vector(operator, vector)[:, None]
-            truth = truth.projected(x, x)
+        if isinstance(following, DeflatedData) and following is not operator:
+            x = find_unit_vector(operator, vector)
+            regressed = following.taken_out[-1] == "schur"
+            truth = truth.regressed(x) if regressed else truth.projected(x[:, None], x[:, None])
         operator = following
     left = getattr(operator, "left", None)
     return Carried(operator, truth if left is None else truth.updated(left, operator.middle), name, truth.largest)

@@ -111,6 +111,19 @@ class Truth:
         numbers = [[sum(map(int.__mul__, column, half)) for half in zip(*halves, strict=True)] for column in by_column]
         return Truth(numbers, [self.weights[0] * one * one] * self.size)
 
+    def regressed(self, vector: np.ndarray) -> Truth:
+        """A - (Ax)(Ax)' / x'Ax for a vector of floats with x'Ax > 0."""
+        if any(weight != self.weights[0] for weight in self.weights):
+            raise ValueError("a Schur complement is only known for matrices with one denominator")
+        x = whole_numbers(vector[None])[0][0]
+        image = [sum(map(int.__mul__, line, x)) for line in self.numbers]
+        form = sum(map(int.__mul__, image, x))
+        numbers = [
+            [n * form - a * b for n, b in zip(line, image, strict=True)]
+            for line, a in zip(self.numbers, image, strict=True)
+        ]
+        return Truth(numbers, [self.weights[0] * form] * self.size)
+
     def shifted(self, shift: float) -> Truth:
         """A + shift I."""
         return self.updated(np.eye(self.size), shift * np.eye(self.size))

@@ -157,6 +157,14 @@ class NotSignificantWarning(UserWarning):
     """Components were asked for that do not stand out from noise, or none does."""
 
 
+class RedundantComponentWarning(UserWarning):
+    """A component says hardly anything that those before it did not; names the two, and says what to do."""
+
+
+class IndefiniteWarning(UserWarning):
+    """A component cannot be regressed out, because the matrix is no covariance; says what is done instead."""
+
+
 class UnusedWeightsWarning(UserWarning):
     """The edges carry numbers that could be weights, and none of them is used; names them and says what to do."""
 

@@ -24,7 +24,10 @@ PLAIN: dict[str, Any] = {"start": "max-variance", "polish": None, "certify": Fal
 def build_deflated(
     seed: int, dtype: str, magnitude: float, options: dict[str, Any], components: int
 ) -> tuple[TorchData, Any]:
-    """An operator on torch, deflated so often, and the exact matrix (to float64) that it stands for."""
+    """An operator on torch, deflated so often, and the exact matrix (to float64) that it stands for.
+
+    Components are projected out for even seeds, regressed out for odd ones.
+    """
     import torch
 
     rng = np.random.default_rng(seed)
@@ -37,8 +40,9 @@ def build_deflated(
     for _ in range(components):
         x = np.where(rng.uniform(size=9) < 0.5, rng.standard_normal(9), 0.0) + np.eye(9)[0]
         x /= np.linalg.norm(x)
-        operator = operator.deflated(x)
-        away = np.eye(9) - np.outer(x, x)
-        exact = away @ exact @ away
+        operator = operator.regressed(x) if seed % 2 else operator.deflated(x)
+        against = exact @ x / (x @ exact @ x) if seed % 2 else x
+        away = np.eye(9) - np.outer(x, against)
+        exact = away.T @ exact @ away
     assert isinstance(operator, TorchData)
     return operator, exact

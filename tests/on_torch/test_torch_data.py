@@ -241,6 +241,8 @@ def test_deflation(deflation: str, data: np.ndarray) -> None:
         x = sparse_eigenvector(reference, 3, certify=False).vector
         ours, reference = DEFLATIONS[deflation](ours, x), DEFLATIONS[deflation](reference, x)
     np.testing.assert_allclose(ours.to_dense(), reference.to_dense(), atol=1e-11)
+    assert isinstance(ours, TorchData) == (deflation in ("projection", "schur"))
+    assert ours.describe()["components_taken_out"] == 2
     pair = [sparse_eigenvector(operator, 3, certify=False) for operator in (ours, reference)]
     np.testing.assert_array_equal(pair[0].support, pair[1].support)
 

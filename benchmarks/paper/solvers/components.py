@@ -17,6 +17,8 @@ import sparseigen as se
 from sparseigen.operators import as_operator
 
 Vectors = NDArray[np.float64]
+PAPER_DEFLATION = "projection"
+"""The paper's choice in Section 4.1, for every method that finds one component after the other."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,15 @@ class Solver:
     find: Callable[..., Vectors]
 
 
-def components(method: str, **options: Any) -> Callable[..., Vectors]:
+def components(method: str, *, deflation: str = PAPER_DEFLATION, **options: Any) -> Callable[..., Vectors]:
     """A solver that is asked for cardinalities: components one after the other, or together for block methods."""
 
     def find(matrix: Any, cardinalities: list[int], parameter: Any = None) -> Vectors:
         if parameter is not None:
             raise ValueError(f"{method} is asked for cardinalities and has no parameter, got {parameter!r}.")
-        found = se.sparse_components(matrix, cardinalities, method=method, certify=False, **options)
+        found = se.sparse_components(
+            matrix, cardinalities, method=method, deflation=deflation, certify=False, **options
+        )
         return np.array([result.vector for result in found])
 
     return find
@@ -69,7 +73,7 @@ def of_total_variance(ridge: float, **options: Any) -> Any:
 
 
 def refined(matrix: Any, cardinalities: list[int], parameter: None = None) -> Vectors:
-    """Our default components, changed together until the variance they explain jointly stops growing."""
+    """Components of our default solver, changed together until the variance they explain jointly stops growing."""
     return se.components.refine_components(matrix, components("tpower")(matrix, cardinalities))
 
 
@@ -123,8 +127,8 @@ COMPONENTS: dict[str, Solver] = {
         "add the variable that raises the eigenvalue most",
         components("pathspca", method_options={"greedy": "full"}),
     ),
-    "gpower-l1": Solver("GPower l1, single-unit", SINGLE, _gpower("l1", "projection")),
-    "gpower-l0": Solver("GPower l0, single-unit", SINGLE, _gpower("l0", "projection")),
+    "gpower-l1": Solver("GPower l1, single-unit", SINGLE, _gpower("l1", PAPER_DEFLATION)),
+    "gpower-l0": Solver("GPower l0, single-unit", SINGLE, _gpower("l0", PAPER_DEFLATION)),
     "gpower-l1-block": Solver("GPower l1, block", BLOCK, _gpower("l1", "block")),
     "gpower-l0-block": Solver("GPower l0, block", BLOCK, _gpower("l0", "block")),
     "spca": Solver(
@@ -151,6 +155,8 @@ COMPONENTS: dict[str, Solver] = {
     ),
     "dspca": Solver("DSPCA", "semidefinite relaxation, rounded to the cardinality", components("dspca")),
     "pca": Solver("PCA", "leading eigenvectors, all variables", components("pca")),
-    "default": Solver("sparseigen, default", "ten starts, TPower from each, swap search", components("tpower")),
+    "default": Solver(
+        "sparseigen, default", "ten starts, TPower from each, swap search; projection deflation", components("tpower")
+    ),
     **BY_CARDINALITY,
 }

@@ -90,7 +90,12 @@ certify_flag = flag("--certify/--no-certify", default=True, help="Prove how far 
     help="Where to start: auto, max-variance, ..., or a file with a vector. Without it the proof decides.",
 )
 @nonnegative_flag
-@option("--deflation", metavar="NAME", default="projection", help="What is taken out after each component.")
+@option(
+    "--deflation",
+    metavar="NAME",
+    default="schur",
+    help="What is taken out after each component: schur, projection (the paper's), hotelling, ...",
+)
 @option(
     "--max-iterations",
     metavar="N",
@@ -126,8 +131,10 @@ def pca(
     """Sparse principal components of a table.
 
     Without -k and -n their number and their variables are found: those that stand out from noise at a false discovery
-    rate of 1 %. With -k each component has K variables. The table shows loadings, the share of the variance, and the
-    certificate: 'optimal' is a proof, 'gap 1.2%' says how far from the best the answer can be at most.
+    rate of 1 %. With -k each component has K variables. The table shows loadings, the share of the variance, what of it
+    the component adds to those before it, the earlier component that it is correlated with most, and the certificate,
+    which speaks of what those before it leave: 'optimal' is a proof, 'gap 1.2%' says how far from the best the
+    answer can be at most.
     Ctrl-C prints the best answer so far and ends with exit code 4.
 
     Example: sparseigen pca measurements.csv --report components.html
@@ -165,7 +172,8 @@ def pca(
             page = _build_page(
                 loaded, results, working, quick=early is not None, stability=steady, significance=significance
             )
-    _show_components(loaded, results, output, wanted=cardinality, significance=significance, stability=steady)
+    facts = {"cardinality": cardinality, "deflation": options["deflation"]}
+    _show_components(loaded, results, output, facts, significance=significance, stability=steady)
     if page is not None:
         save_report(output, page)
     elif output.report is not None:
@@ -230,40 +238,58 @@ def _find_components(
     return found
 
 
-def _find_shares(loaded: Loaded, results: list[Any]) -> Any:
-    from sparseigen.components.variance import explained_variance
-
-    vectors = [result.vector for result in results]
-    return explained_variance(loaded.operator, vectors, definition="plain") / float(loaded.operator.diagonal().sum())
-
-
 def _show_components(
     loaded: Loaded,
     results: list[Any],
     output: Output,
+    facts: dict[str, Any],
     *,
-    wanted: str,
     significance: Significance | None,
     stability: Any,
 ) -> None:
+    if not results:
+        emit(
+            output, table=f"{loaded.title()}\n\nNo component stands out from noise.", answer=[], rows=(["variable"], [])
+        )
+        save(output, "pca", loaded.facts() | facts, [], {})
+        return
+    from sparseigen.components.variance import find_overlap, word_redundancy
     from sparseigen.report.words import components_table
 
-    shares = _find_shares(loaded, results).tolist() if results else []
-    answer = [result.to_dict() for result in results]
+    overlap = find_overlap(loaded.operator, [result.vector for result in results])
+    shares = (overlap.plain / overlap.total).tolist()
+    answer = [result.to_dict() | overlap.to_dict(j) for j, result in enumerate(results)]
     if significance is not None:
         for component, entry in enumerate(answer):
             entry["significance"] = significance.to_dict(component)
     table = ""
     if not (output.json or output.csv):
-        text = components_table(results, shares, significance) if results else "No component stands out from noise."
+        text = components_table(results, shares, overlap=overlap, significance=significance)
         table = f"{loaded.title()}\n\n{text}"
     emit(output, table=table, answer=answer, rows=loading_rows(results))
+    repeated = word_redundancy(overlap, facts["deflation"])
+    if repeated is not None:
+        note(output, f"warning: {repeated}")
     if output.out is not None:
-        facts = loaded.facts() | {"cardinality": wanted, "variance_shares": shares}
-        files = component_files(loaded, results) if results else {}
-        if results and significance is not None:
+        files = component_files(loaded, results) | {"components.csv": as_csv(*component_rows(results, overlap))}
+        if significance is not None:
             files["significance.csv"] = as_csv(*significance_rows(results, significance, stability))
-        save(output, "pca", facts, answer, files)
+        save(output, "pca", loaded.facts() | facts | {"variance_shares": shares}, answer, files)
+
+
+def component_rows(results: list[Any], overlap: Any) -> tuple[list[str], list[list[Any]]]:
+    """Header and rows of components.csv: what each component explains, adds and repeats, and what is proven of it."""
+    from sparseigen.report.words import describe_matrix
+
+    rows = []
+    for j, result in enumerate(results):
+        proof = None if result.certificate is None else result.certificate
+        row = {"component": j + 1, "cardinality": result.cardinality, "value": result.value} | overlap.to_dict(j)
+        row["upper_bound"] = None if proof is None else proof.upper_bound
+        row["relative_gap"] = None if proof is None else proof.relative_gap
+        row["bounded"] = describe_matrix(result.settings)
+        rows.append(row)
+    return list(rows[0]), [list(row.values()) for row in rows]
 
 
 def significance_rows(
@@ -308,6 +334,7 @@ def _build_page(
     significance: Significance | None,
 ) -> Any:
     """The report: with a path around the k asked for, unless the solve was interrupted."""
+    from sparseigen.components.variance import find_overlap
     from sparseigen.report import component_report
 
     path = None
@@ -329,6 +356,7 @@ def _build_page(
         significance=significance,
         title=f"{loaded.source}: {len(results)} sparse component{'s' if len(results) > 1 else ''}",
         total_variance=float(loaded.operator.diagonal().sum()),
+        overlap=find_overlap(loaded.operator, [result.vector for result in results]),
         settings=loaded.facts(),
     )
 
@@ -423,7 +451,7 @@ def demo(report: Path | None) -> None:
     Example: sparseigen demo --report demo.html
     """
     from sparseigen.components.sequential import sparse_components
-    from sparseigen.components.variance import VARIANCES, explained_variance
+    from sparseigen.components.variance import VARIANCES, explained_variance, find_overlap
     from sparseigen.datasets import load_pitprops
     from sparseigen.report.words import components_table
 
@@ -431,23 +459,23 @@ def demo(report: Path | None) -> None:
     check_output(output)
     data = load_pitprops()
     operator = data.operator()
-    results = sparse_components(operator, PITPROPS_CARDINALITIES)
+    results = sparse_components(operator, PITPROPS_CARDINALITIES, deflation="projection")  # the paper's
     vectors = [result.vector for result in results]
-    total = float(operator.diagonal().sum())
-    shares = explained_variance(operator, vectors, definition="plain") / total
+    overlap = find_overlap(operator, vectors)
+    total = overlap.total
     print(f"{data.description}: {len(results)} sparse components\n")
-    print(components_table(results, shares.tolist()))
+    print(components_table(results, (overlap.plain / total).tolist(), overlap=overlap))
     print("\nVariance explained together, three definitions:")
     for name in VARIANCES:
         print(f"  {name:<9}{explained_variance(operator, vectors, definition=name).sum() / total:.4f}")
-    print("\nEach certificate speaks of the matrix left by the components before it.", flush=True)
+    print("\nEach certificate speaks of what the components before it leave (projection deflation).", flush=True)
     if report is not None:
-        save_report(output, _build_demo_page(data, operator, results))
+        save_report(output, _build_demo_page(data, operator, results, overlap))
 
 
-def _build_demo_page(data: Any, operator: Any, results: list[Any]) -> Any:
+def _build_demo_page(data: Any, operator: Any, results: list[Any], overlap: Any) -> Any:
     from sparseigen.report import component_report
     from sparseigen.solve.path import cardinality_path
 
     path = cardinality_path(operator, range(1, operator.size + 1))
-    return component_report(results, path=path, data=data.matrix, title=data.description)
+    return component_report(results, path=path, data=data.matrix, title=data.description, overlap=overlap)

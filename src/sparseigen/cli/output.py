@@ -45,6 +45,7 @@ OUT_FILES = (
     "loadings.csv",
     "scores.csv",
     "significance.csv",
+    "components.csv",
     "path.csv",
     "certificate.csv",
     "members.csv",

@@ -34,7 +34,7 @@ GRID_POINTS = 24
 
 
 def choose_cardinalities(
-    operator: Operator, cardinality: Any, count: int, *, deflation: str = "projection", share: float = 0.9
+    operator: Operator, cardinality: Any, count: int, *, deflation: str = "schur", share: float = 0.9
 ) -> list[int]:
     """One cardinality per component, from an int, a fraction, a list or "auto".
 
@@ -93,7 +93,7 @@ def sparse_components(
     A: Any,
     cardinalities: Iterable[int],
     *,
-    deflation: str = "projection",
+    deflation: str = "schur",
     method: str = "tpower",
     effort: str = "default",
     time_limit: float | None = None,
@@ -108,9 +108,13 @@ def sparse_components(
         data, whose covariance is not formed, a copy less the component where that fits in memory.
     cardinalities : sequence of int
         Number of non-zeros of each component.
-    deflation : {"projection", "hotelling", "orthogonal-hotelling", "schur", "block"}
-        What is taken out of A after each component; "projection" is the paper's. "block" is for methods that find
-        all components at once ("gpower-l1", "gpower-l0", "spca"): nothing is taken out.
+    deflation : {"schur", "projection", "hotelling", "orthogonal-hotelling", "block"}
+        What is taken out of A after each component. "schur" leaves the Schur complement A - (Ax)(Ax)' / x'Ax, the
+        covariance given the component: each next value is what the component adds to those before it (its adjusted
+        variance). "projection" is the paper's (I - xx')A(I - xx'), after which components of few variables can repeat
+        each other (`components.find_overlap` tells). "block" is for methods that find all components at once
+        ("gpower-l1", "gpower-l0", "spca"): nothing is taken out. Where "schur" has nothing to regress on, because
+        x'Ax <= 0 or A is not positive semidefinite, that component is projected out, with an `IndefiniteWarning`.
     method : str
         The solver, a name in the table of methods.
     effort : {"quick", "default", "thorough"}
@@ -123,8 +127,8 @@ def sparse_components(
     Returns
     -------
     list of SparseEigResult
-        ``value`` and ``certificate`` of each speak of the deflated matrix it was found on. For the variance that
-        the set explains see `explained_variance`.
+        ``value`` and ``certificate`` of each speak of the deflated matrix it was found on, which ``settings`` name
+        (``deflation``, ``components_taken_out``). For the variance that the set explains see `explained_variance`.
 
     References
     ----------
@@ -134,9 +138,9 @@ def sparse_components(
     --------
     >>> import sparseigen as se
     >>> pitprops = se.datasets.load_pitprops()
-    >>> found = se.sparse_components(pitprops.matrix, [7, 2, 1, 1, 1, 1], certify=False)
-    >>> [len(result.support) for result in found]
-    [7, 2, 1, 1, 1, 1]
+    >>> found = se.sparse_components(pitprops.operator(), [7, 2, 1], certify=False)
+    >>> [sorted(result.loadings) for result in found[1:]], found[2].settings["deflation"]
+    ([['moist', 'testsg'], ['ovensg']], 'schur')
     """
     operator = as_operator(A)
     check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")

@@ -13,7 +13,7 @@ from sparseigen.checks.frames import check_no_gaps, squared_distances
 from sparseigen.components.automatic import Significance, find_components
 from sparseigen.components.joint import refine_components
 from sparseigen.components.sequential import BLOCK
-from sparseigen.components.variance import VARIANCES, products
+from sparseigen.components.variance import VARIANCES, measure_overlap, products, warn_of_redundancy
 from sparseigen.config import require
 from sparseigen.errors import ShapeError
 from sparseigen.operators import Operator, as_operator, covariance
@@ -49,8 +49,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     method : str
         "tpower" (truncated power method), "pathspca", "gpower-l1", "gpower-l0", "spca", "rsvd", "dspca", "backward",
         "threshold" or "pca".
-    deflation : {"projection", "hotelling", "orthogonal-hotelling", "schur", "block"}
-        What is taken out after each component; "block" for methods that find all components at once.
+    deflation : {"schur", "projection", "hotelling", "orthogonal-hotelling", "block"}
+        What is taken out after each component: by "schur" (Schur complement) every variable is regressed on the
+        component's scores, so that the next one says something else; "projection" is the paper's, and can say the same
+        with other variables. "block" for methods that find all components at once.
     scale : bool
         Divide each variable by its standard deviation: components of the correlation matrix.
     nonnegative : bool
@@ -80,6 +82,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         In the definition asked for.
     explained_variances_, explained_variance_ratios_ : dict of ndarray
         The same in all three definitions, by name.
+    score_correlations_ : ndarray of shape (n_components, n_components)
+        Correlations between the components' scores x'X. A component that adds less than 1 % of its own variance to
+        those before it is a `RedundantComponentWarning`.
     n_components_ : int
         How many there are.
     cardinality_ : list of int
@@ -125,7 +130,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         cardinality: Any = "auto",
         *,
         method: str = "tpower",
-        deflation: str = "projection",
+        deflation: str = "schur",
         scale: bool = False,
         nonnegative: bool = False,
         certify: bool = True,
@@ -275,6 +280,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.explained_variance_ratios_ = {name: v / total for name, v in self.explained_variances_.items()}
         self.explained_variance_ = self.explained_variances_[self.variance]
         self.explained_variance_ratio_ = self.explained_variance_ratios_[self.variance]
+        overlap = measure_overlap(columns, images, total)
+        self.score_correlations_ = overlap.correlations
+        warn_of_redundancy(overlap, self.deflation)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Least-squares scores of new data.

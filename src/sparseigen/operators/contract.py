@@ -214,6 +214,8 @@ class Operator(ABC):
     or an object says otherwise."""
     factor_rank: int = 0
     """Number of columns of the factor that `factor_rows` hands out; 0 where none is at hand."""
+    taken_out: tuple[str, ...] = ()
+    """How each component taken out of the matrix before this one was: names of deflations, in order."""
 
     @abstractmethod
     def _diagonal(self) -> NDArray[np.float64]:
@@ -401,6 +403,12 @@ class Operator(ABC):
 
         return project_out(self, vector)
 
+    def regressed(self, vector: Vector) -> Operator:
+        """A - (Ax)(Ax)' / x'Ax, the covariance given the component x: Schur complement deflation."""
+        from sparseigen.operators.deflated import regress_out
+
+        return regress_out(self, vector)
+
     def restricted(self, indices: Indices) -> Operator:
         """The principal submatrix at ``indices`` as an operator."""
         from sparseigen.operators.wrapped import RestrictedOperator
@@ -410,10 +418,23 @@ class Operator(ABC):
     def describe(self) -> dict[str, Any]:
         """What a result's settings say of the matrix."""
         dtype = DTYPE_NAMES.get(self.dtype) or str(self.dtype)
-        return {"operator": type(self).__name__, "size": self.size, "dtype": dtype}
+        return {"operator": type(self).__name__, "size": self.size, "dtype": dtype} | describe_deflation(self.taken_out)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.size} x {self.size} {self.dtype}>"
+
+
+def describe_deflation(taken_out: Sequence[str]) -> dict[str, Any]:
+    """What a result's settings say of the components taken out before.
+
+    Examples
+    --------
+    >>> describe_deflation(("schur", "schur"))
+    {'components_taken_out': 2, 'deflation': 'schur'}
+    """
+    return (
+        {"components_taken_out": len(taken_out), "deflation": ", ".join(dict.fromkeys(taken_out))} if taken_out else {}
+    )
 
 
 def find_exponent(magnitude: float) -> int:

@@ -149,9 +149,15 @@ class DenseData(Operator):
 
     def deflated(self, vector: Vector) -> Operator:
         """The covariance of the data less the component, where a copy of them fits."""
-        from sparseigen.operators.projected_data import project_data
+        from sparseigen.operators.deflated_data import project_data
 
         return project_data(self, vector)
+
+    def regressed(self, vector: Vector) -> Operator:
+        """The covariance of the data regressed on the component's scores, where a copy of them fits."""
+        from sparseigen.operators.deflated_data import regress_data
+
+        return regress_data(self, vector)
 
     def prepared_for(self, n_products: int) -> Operator:
         """Form the Gram matrix where it pays: p small enough to hold it, and enough products to come.

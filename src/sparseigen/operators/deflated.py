@@ -14,6 +14,7 @@ L. Mackey, "Deflation Methods for Sparse PCA", NIPS 2008.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
@@ -22,13 +23,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sparseigen.checks.arrays import row_blocks
-from sparseigen.errors import RangeError, StartError
-from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.errors import IndefiniteWarning, RangeError, StartError
+from sparseigen.operators.contract import Indices, Matrix, Operator, Vector, computed_once, describe_deflation
 from sparseigen.operators.wrapped import WrappedOperator
 
 LARGEST_PRODUCT = 2.0**500
 SMALLEST_VALUE = 2.0**-1020
 """Variances up to this have no reciprocal."""
+INDEFINITE = 1e-5
+"""A variance below minus this share of the largest is none: it is more than the rounding of float32 products."""
 
 
 class LowRankUpdated(WrappedOperator):
@@ -41,9 +44,10 @@ class LowRankUpdated(WrappedOperator):
         middle: ArrayLike,
         *,
         positive_semidefinite: bool | None,
+        taken_out: tuple[str, ...] = (),
     ) -> None:
         super().__init__(base)
-        self.left, self.middle = left, np.asarray(middle, dtype=np.float64)
+        self.left, self.middle, self.taken_out = left, np.asarray(middle, dtype=np.float64), taken_out
         self.positive_semidefinite = positive_semidefinite
         self.find_negative_part: Callable[[], float] | None = None
         """For updates that leave a positive semidefinite matrix so, but for the rounding of what is stored."""
@@ -123,12 +127,18 @@ class LowRankUpdated(WrappedOperator):
         return (self.base.block_apply(block) + change).astype(self.dtype, copy=False)
 
     def _wrap(self, base: Operator) -> Operator:
-        around = LowRankUpdated(base, self.left, self.middle, positive_semidefinite=self.positive_semidefinite)
+        around = LowRankUpdated(
+            base,
+            self.left,
+            self.middle,
+            positive_semidefinite=self.positive_semidefinite,
+            taken_out=self.taken_out,
+        )
         around.find_negative_part = self.find_negative_part if base is self.base else None
         return around
 
     def _list_facts(self) -> dict[str, Any]:
-        return {"deflation_rank": int(self.left.shape[1])}
+        return {"deflation_rank": int(self.left.shape[1])} | describe_deflation(self.taken_out)
 
 
 def _row_maxima(operator: Operator) -> NDArray[np.float64]:
@@ -140,16 +150,19 @@ def _row_maxima(operator: Operator) -> NDArray[np.float64]:
     return largest
 
 
-def _update(operator: Operator, left: NDArray[np.float64], middle: ArrayLike, *, keeps_psd: bool) -> LowRankUpdated:
+def _update(
+    operator: Operator, left: NDArray[np.float64], middle: ArrayLike, deflation: str, *, keeps_psd: bool
+) -> LowRankUpdated:
     """One more low-rank change; a second one joins the first in one wrapper."""
+    base, taken_out = operator, (*operator.taken_out, deflation)
+    if isinstance(operator, LowRankUpdated):
+        first, second = operator.middle, np.asarray(middle, dtype=np.float64)
+        middle = np.zeros((len(first) + len(second),) * 2)
+        middle[: len(first), : len(first)] = first
+        middle[len(first) :, len(first) :] = second
+        base, left = operator.base, np.hstack([operator.left, left])
     psd = operator.positive_semidefinite if keeps_psd else None
-    if not isinstance(operator, LowRankUpdated):
-        return LowRankUpdated(operator, left, middle, positive_semidefinite=psd)
-    first, second = operator.middle, np.asarray(middle, dtype=np.float64)
-    joined = np.zeros((len(first) + len(second),) * 2)
-    joined[: len(first), : len(first)] = first
-    joined[len(first) :, len(first) :] = second
-    return LowRankUpdated(operator.base, np.hstack([operator.left, left]), joined, positive_semidefinite=psd)
+    return LowRankUpdated(base, left, middle, positive_semidefinite=psd, taken_out=taken_out)
 
 
 def find_unit_vector(operator: Operator, vector: Vector) -> NDArray[np.float64]:
@@ -183,7 +196,9 @@ def projection(operator: Operator, vector: Vector) -> Operator:
 def project_out(operator: Operator, vector: Vector) -> Operator:
     """The same as a low-rank change, for any operator."""
     x, product, value = _product(operator, vector)
-    updated = _update(operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], keeps_psd=True)
+    updated = _update(
+        operator, np.column_stack([x, product]), [[value, -1.0], [-1.0, 0.0]], "projection", keeps_psd=True
+    )
     updated.find_negative_part = cache(partial(_projection_defect, operator, x, product, value))
     return updated
 
@@ -197,6 +212,12 @@ def _projection_defect(operator: Operator, x: Vector, product: Vector, value: fl
     before = operator.negative_part
     if np.isinf(before):
         return np.inf
+    length, away, apart = _bound_rounding(operator, x, product)
+    return (before + 2.0 * length * away + length**2 * apart) * 1.000001
+
+
+def _bound_rounding(operator: Operator, x: Vector, product: Vector) -> tuple[float, float, float]:
+    """The length of x, and bounds on the errors |q - Ax| and |v - x'Ax| of the stored product and value."""
     support = np.flatnonzero(x)
     weights, columns = x[support], operator.accurate_columns(support)
     errors, unit = operator.entry_errors(), 2.0**-52
@@ -205,21 +226,68 @@ def _projection_defect(operator: Operator, x: Vector, product: Vector, value: fl
     away = float(np.linalg.norm(np.abs(columns @ weights - product) + inherited + rounding)) * 1.000001
     length = float(np.linalg.norm(x)) * 1.000001
     apart = 2.0 * (len(x) + 4) * unit * float(np.abs(x) @ np.abs(product)) + length * away
-    return (before + 2.0 * length * away + length**2 * apart) * 1.000001
+    return length, away, apart
 
 
 def hotelling(operator: Operator, vector: Vector) -> Operator:
     """A - (x'Ax) xx'. For a vector that is no eigenvector the result can be indefinite."""
     x, _, value = _product(operator, vector)
-    return _update(operator, x[:, None], [[-value]], keeps_psd=False)
+    return _update(operator, x[:, None], [[-value]], "hotelling", keeps_psd=False)
 
 
 def schur_complement(operator: Operator, vector: Vector) -> Operator:
-    """A - (Ax)(Ax)' / x'Ax: the covariance given the component. Stays positive semidefinite."""
-    _, product, value = _product(operator, vector)
+    """A - (Ax)(Ax)' / x'Ax: the covariance given the component. Stays positive semidefinite, and x is gone from it.
+
+    Needs x'Ax > 0 and a positive semidefinite A. Where that fails x is projected out instead, with a warning.
+    """
+    return operator.regressed(vector)
+
+
+def regress_out(operator: Operator, vector: Vector) -> Operator:
+    """The same as a low-rank change, for any operator.
+
+    Of a semidefinite matrix (Ax)_i^2 <= A_ii x'Ax: where a variance would become negative, A is not semidefinite, and
+    a division by x'Ax could make its entries as large as one likes.
+    """
+    x, product, value = _product(operator, vector)
     if value <= SMALLEST_VALUE:
-        return operator  # the component carries no variance: there is nothing to condition on
-    return _update(operator, product[:, None], [[-1.0 / value]], keeps_psd=True)
+        return _project_instead(operator, x, f"the component has x'Ax = {value:.3g}, not a variance above zero")
+    updated = _update(operator, product[:, None], [[-1.0 / value]], "schur", keeps_psd=True)
+    if operator.negative_part > 0.0:
+        least, largest = float(updated._stored_diagonal().min()), float(np.abs(operator.diagonal()).max())
+        if least < -INDEFINITE * largest and least < float(operator.diagonal().min()):
+            return _project_instead(operator, x, "the matrix is not positive semidefinite")
+    updated.find_negative_part = cache(partial(_schur_defect, operator, x, product, value))
+    return updated
+
+
+def _project_instead(operator: Operator, x: Vector, reason: str) -> Operator:
+    message = (
+        f"{reason}, so there is nothing to regress on: projection deflation takes this component out. "
+        "deflation='projection' does so for all of them."
+    )
+    warnings.warn(message, IndefiniteWarning, stacklevel=5)
+    return operator.deflated(x)
+
+
+def _schur_defect(operator: Operator, x: Vector, product: Vector, value: float) -> float:
+    """How far the stored A - qq' / v can be from semidefinite, q and v the stored product and value of x.
+
+    The exact complement is P'AP with P = I - x (Ax)' / x'Ax, which is as long as |x| |Ax| / x'Ax: it reaches that
+    squared times as low as A does. With e = q - Ax the stored one differs by (qe' + eq' - ee') / v and by
+    (Ax)(Ax)' times the error of 1 / v.
+    """
+    before = operator.negative_part
+    if np.isinf(before):
+        return np.inf
+    length, away, apart = _bound_rounding(operator, x, product)
+    if not 2.0 * apart <= value:
+        return np.inf
+    norm = float(np.linalg.norm(product)) * 1.000001
+    stretch = length * (norm + away) / (value - apart)
+    slanted = (2.0 * norm + away) * away / value
+    scaled = (norm + away) * ((norm + away) / value) * (apart / (value - apart) + 2.0**-50)
+    return (before * stretch**2 + slanted + scaled) * 1.00001
 
 
 class OrthogonalisedHotelling(LowRankUpdated):
@@ -239,7 +307,10 @@ def orthogonalised_hotelling(operator: Operator, vector: Vector) -> Operator:
         return operator  # the earlier components already span x: nothing of it is left to take out
     updated = hotelling(operator, rest)
     assert isinstance(updated, LowRankUpdated)
-    return OrthogonalisedHotelling(updated.base, updated.left, updated.middle, positive_semidefinite=None)
+    taken_out = (*operator.taken_out, "orthogonal-hotelling")
+    return OrthogonalisedHotelling(
+        updated.base, updated.left, updated.middle, positive_semidefinite=None, taken_out=taken_out
+    )
 
 
 DEFLATIONS: dict[str, Callable[[Operator, Vector], Operator]] = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparseigen.checks.arrays import CheckedArray, row_blocks, say_non_finite
 from sparseigen.checks.coercion import host_array, is_tensor
 from sparseigen.config import require
-from sparseigen.errors import DeviceMemoryError, NonFiniteError, StartError
+from sparseigen.errors import DeviceMemoryError, NonFiniteError
 from sparseigen.kernels import torch_kernels
 from sparseigen.operators.contract import (
     LARGEST_MATERIALISED,
@@ -25,6 +25,7 @@ from sparseigen.operators.contract import (
     Vector,
     Weights,
 )
+from sparseigen.operators.deflated import SMALLEST_VALUE, find_unit_vector, regress_out
 from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
 from sparseigen.operators.samples import DeviceSamples, Samples
@@ -38,7 +39,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Projection:
-    """What the components so far take out of the data."""
+    """What the components so far take out of the data: D becomes D (I - XW').
+
+    Projection and regression differ in W alone: a component x is projected out with w = x, and regressed out with
+    w = Ax / x'Ax, the slopes of every variable on its scores. The matrix meant is P'AP with X and W as they are stored;
+    it is positive semidefinite whatever they are, and slopes that are off by e put x'Ax ee' between it and the Schur
+    complement: a rounding error squared.
+    """
 
     components: tuple[Floats, ...]
     """The columns of X, on the host."""
@@ -77,26 +84,29 @@ class Projection:
         return spread
 
 
-def extend_projection(data: TorchData, vector: Vector) -> Projection:
-    """The projection of data whose projection so far is ``data.projection``, with one more component."""
+def extend_projection(data: TorchData, vector: Vector, *, regress: bool = False) -> Projection | None:
+    """The projection of data whose projection so far is ``data.projection``, with one more component.
+
+    With ``regress`` every variable is regressed on the component's scores: None where these do not vary.
+    """
     import torch
 
-    x = np.asarray(vector, dtype=np.float64)
-    norm = float(np.linalg.norm(x))
-    if x.shape != (data.size,) or not norm > 0.0:
-        message = f"deflation needs a non-zero vector of length {data.size}, got shape {x.shape}, norm {norm}."
-        raise StartError(message)
-    x = x / norm
+    x = find_unit_vector(data, vector)
     support = np.flatnonzero(x)
-    weights = torch.as_tensor(x[support], device=data.device)
-    scores = (weights @ data.variables[data._places(support)].double())[None]
-    column = torch.as_tensor(x, device=data.device)[:, None]
+    places, weights = data._places(support), torch.as_tensor(x[support], device=data.device)
+    scores = (weights @ data.variables[places].double())[None]
+    column = against = torch.as_tensor(x, device=data.device)[:, None]
+    if regress:
+        left = (weights @ data.rows(places))[:, None]  # scores of what the components before leave
+        length = float((left * left).sum())
+        if not SMALLEST_VALUE < length / data.divisor < np.inf:
+            return None
+        against = torch.cat([data.rows(rows) @ left for rows in data._blocks()]) / length
     components: tuple[Floats, ...] = (x,)
-    against = column
     if data.projection is not None:
         before = data.projection
-        # (I - XW')(I - xx') = I - X (W - x (x'W))' - xx'
-        against = torch.cat([before.against - column @ (column.T @ before.against), column], dim=1)
+        # (I - XW')(I - xw') = I - X (W - w (x'W))' - xw'
+        against = torch.cat([before.against - against @ (column.T @ before.against), against], dim=1)
         components = (*before.components, x)
         scores = torch.cat([before.scores, scores])
     native = data.variables.dtype
@@ -283,10 +293,19 @@ class TorchData(Operator):
 
     def deflated(self, vector: Vector) -> Operator:
         """Projection deflation in the same memory: only W and S are new."""
+        with self._guard_memory("deflation", 40 * self.size):
+            return self._less(extend_projection(self, vector), "projection")
+
+    def regressed(self, vector: Vector) -> Operator:
+        """Schur complement deflation in the same memory."""
+        with self._guard_memory("deflation", 40 * self.size):
+            projection = extend_projection(self, vector, regress=True)
+        return regress_out(self, vector) if projection is None else self._less(projection, "schur")
+
+    def _less(self, projection: Projection | None, deflation: str) -> TorchData:
         deflated = copy.copy(self)
         deflated.__dict__.pop("_diagonal_once", None)
-        with self._guard_memory("deflation", 40 * self.size):
-            deflated.projection = extend_projection(self, vector)
+        deflated.projection, deflated.taken_out = projection, (*self.taken_out, deflation)
         deflated._plain, deflated._kept = self.plain, {}
         return deflated
 

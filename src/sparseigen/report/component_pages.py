@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sparseigen.checks.arguments import check_many, check_result
 from sparseigen.checks.frames import as_labels, as_scores
 from sparseigen.components.automatic import Significance
+from sparseigen.components.variance import ComponentOverlap
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
-from sparseigen.report.words import amount, component_sentence, count_noun, list_names, stages_line
+from sparseigen.report.words import amount, component_sentence, count_noun, list_names, overlap_sentence, stages_line
 from sparseigen.results import SparseEigResult, SparsePath
 
 CLASSICAL = "Tested from a covariance matrix: these p-values trust that the data are close to normal."
@@ -37,6 +38,7 @@ def component_report(
     significance: Significance | None = None,
     title: str | None = None,
     total_variance: float | None = None,
+    overlap: ComponentOverlap | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> Report:
     """A self-contained HTML page about sparse components.
@@ -64,6 +66,8 @@ def component_report(
         The page's title.
     total_variance : float, optional
         Variance of all variables together, so that variances are shown as shares; a SparsePath brings its own.
+    overlap : ComponentOverlap, optional
+        What each component adds to those before it, and which of these it resembles: `components.find_overlap`.
     settings : mapping, optional
         More to be listed among the settings, such as the file read and the command.
 
@@ -87,6 +91,11 @@ def component_report(
     _check_sizes([answer, *points], names)
     if significance is not None:
         _check_significance(significance, answer)
+    if overlap is not None and len(overlap.plain) != len(answer):
+        message = (
+            f"overlap is about {len(overlap.plain)} components, results about {len(answer)}; give that of the same."
+        )
+        raise ShapeError(message)
     title = "Sparse components" if title is None else str(title)
     total, dense = total_variance, None
     if isinstance(path, SparsePath):
@@ -103,11 +112,14 @@ def component_report(
         "resamples": None if stability is None else stability.n_resamples,
         "results": [result.to_dict() for result in answer],
         "significance": None if significance is None else _pack_significance(significance, answer, pool),
+        "overlap": None if overlap is None else [overlap.to_dict(j) for j in range(len(answer))],
     }
     payload["variables"] = pool.used
     facts = {
         "asked": _word_question(answer, points),
-        "found": [_describe_component(j, result, total, pool, significance) for j, result in enumerate(answer)],
+        "found": [
+            _describe_component(j, result, total, pool, significance, overlap) for j, result in enumerate(answer)
+        ],
         "table": _build_table(answer, pool),
         "has": {
             "path": bool(points),
@@ -293,7 +305,12 @@ def _word_question(answer: Point, points: list[Point]) -> str:
 
 
 def _describe_component(
-    j: int, result: SparseEigResult, total: float | None, pool: _Variables, significance: Significance | None
+    j: int,
+    result: SparseEigResult,
+    total: float | None,
+    pool: _Variables,
+    significance: Significance | None,
+    overlap: ComponentOverlap | None,
 ) -> dict[str, str]:
     support = result.support
     order = support[np.argsort(-np.abs(result.vector[support]), kind="stable")]
@@ -304,6 +321,7 @@ def _describe_component(
         "members": list_names([pool.name(int(i)) for i in order]),
         "proof": component_sentence(result, total, after_others=j > 0),
         "note": "" if significance is None else _word_significance(significance, j, result),
+        "overlap": "" if overlap is None else overlap_sentence(overlap, j),
     }
 
 

@@ -300,6 +300,8 @@ def _describe_group(result: DenseSubgraphResult, group: _Group) -> dict[str, str
         f"the others), average weight of a pair {result.edge_density:.4g}",
         "members": list_names([str(label) for label in group.labels]),
         "proof": subgraph_sentence(result),
+        "note": "",
+        "overlap": "",
     }
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from sparseigen.components.automatic import Significance
+from sparseigen.components.variance import ComponentOverlap
 from sparseigen.results import Certificate, DenseSubgraphResult, SparseEigResult, SparsePath, Stage
 
 UNPROVEN = "This answer comes without a proof: another choice could be better. Solve again with certificates to know."
@@ -65,6 +67,32 @@ def list_names(names: Sequence[str]) -> str:
     return shown if len(names) <= NAMES_SHOWN else f"{shown} and {len(names) - NAMES_SHOWN:,} more"
 
 
+DEFLATED = {
+    "schur": "Schur complement",
+    "projection": "projection deflation",
+    "hotelling": "Hotelling's deflation",
+    "orthogonal-hotelling": "orthogonalised Hotelling deflation",
+}
+
+
+def describe_matrix(settings: Mapping[str, Any]) -> str:
+    """Which matrix a component and its certificate speak of.
+
+    Examples
+    --------
+    >>> describe_matrix({})
+    'the matrix itself'
+    >>> describe_matrix({"components_taken_out": 2, "deflation": "schur"})
+    'what components 1-2 leave (Schur complement)'
+    """
+    count = settings.get("components_taken_out", 0)
+    if not count:
+        return "the matrix itself"
+    which = "component 1 leaves" if count == 1 else f"components 1-{count} leave"
+    how = " and ".join(DEFLATED.get(name, name) for name in str(settings.get("deflation", "")).split(", "))
+    return f"what {which} ({how})"
+
+
 def component_sentence(result: SparseEigResult, total: float | None, *, after_others: bool) -> str:
     """The certificate of one component."""
     if result.certificate is None or not _is_finite(result.certificate):
@@ -72,7 +100,8 @@ def component_sentence(result: SparseEigResult, total: float | None, *, after_ot
     choice = "single variable" if result.cardinality == 1 else f"combination of {result.cardinality:,} variables"
     if result.settings.get("which") == "smallest":
         return _smallest_sentence(result, result.certificate, choice)
-    within = "in what the components before it leave, " if after_others else ""
+    left = describe_matrix(result.settings) if "deflation" in result.settings else "what the components before it leave"
+    within = f"in {left}, " if after_others else ""
     found = f"{amount(result.value, total)} of the total variance" if total else f"a variance of {result.value:.5g}"
     if result.certificate.optimal:
         return f"Proven best: {within}no {choice} explains more than this one, which explains {found}."
@@ -116,7 +145,11 @@ TABLE_NAMES_SHOWN = 6
 
 
 def components_table(
-    results: Sequence[SparseEigResult], shares: Sequence[float], significance: Significance | None = None
+    results: Sequence[SparseEigResult],
+    shares: Sequence[float],
+    *,
+    overlap: ComponentOverlap | None = None,
+    significance: Significance | None = None,
 ) -> str:
     """Several components side by side: one line per variable, one column per component.
 
@@ -128,13 +161,16 @@ def components_table(
         Each component's share of the total variance.
     significance : Significance, optional
         How many variables take part in each, and how much of it those shown carry.
+    overlap : ComponentOverlap, optional
+        What of that share each adds to those before it, and the one of these that it is correlated with most.
 
     Examples
     --------
     >>> import sparseigen as se
     >>> pitprops = se.datasets.load_pitprops()
     >>> results = se.sparse_components(pitprops.operator(), [2, 2])
-    >>> print(se.report.components_table(results, [results[0].value / 13, results[1].value / 13]))
+    >>> overlap = se.components.find_overlap(pitprops.matrix, [result.vector for result in results])
+    >>> print(se.report.components_table(results, overlap.plain / 13, overlap=overlap))
                         PC1      PC2
     --------------------------------
     topdiam          0.7071
@@ -159,6 +195,7 @@ def components_table(
     footer = [
         ["non-zeros", *(str(len(result.support)) for result in results)],
         ["variance share", *(f"{share:.2%}" for share in shares)],
+        *([] if overlap is None or len(results) == 1 else _list_overlap(overlap)),
         ["certificate", *(proof_word(result.certificate) for result in results)],
     ]
     if significance is not None:
@@ -177,6 +214,31 @@ def _word_significance(significance: Significance) -> list[list[str]]:
         carried = [f"{min(share, 1.0):.0%}" if np.isfinite(share) else "" for share in significance.carried]
         lines.append(["shown carry", *carried])
     return lines
+
+
+def _list_overlap(overlap: ComponentOverlap) -> list[list[str]]:
+    """Lines of the table: what each component adds, and which earlier one it resembles."""
+    nearest = [overlap.find_nearest(j) for j in range(len(overlap.plain))]
+    return [
+        ["adjusted share", *(f"{variance / overlap.total:.2%}" for variance in overlap.adjusted)],
+        [
+            "correlated",
+            *("" if i is None else f"PC{i + 1} {overlap.correlations[j, i]:+.2f}" for j, i in enumerate(nearest)),
+        ],
+    ]
+
+
+def overlap_sentence(overlap: ComponentOverlap, component: int) -> str:
+    """What a component adds to those before it, and which of these it resembles; empty for the first."""
+    nearest = overlap.find_nearest(component)
+    if nearest is None:
+        return ""
+    added = amount(overlap.adjusted[component], overlap.total)
+    return (
+        f"Its scores vary by {amount(overlap.plain[component], overlap.total)} of the total variance, of which it adds "
+        f"{added} to the components before it; they correlate most with those of component {nearest + 1} "
+        f"({overlap.correlations[component, nearest]:+.2f})."
+    )
 
 
 def path_table(path: SparsePath) -> str:

@@ -13,7 +13,7 @@ from sparseigen.operators import as_operator
 
 
 def test_projection_leaves_nothing_along_earlier_components(matrix) -> None:
-    found = se.sparse_components(matrix, [4, 4, 4], certify=False)
+    found = se.sparse_components(matrix, [4, 4, 4], deflation="projection", certify=False)
     deflated = as_operator(matrix)
     for result in found:
         deflated = deflated.deflated(result.vector)
@@ -86,3 +86,38 @@ def test_components_share_a_time_limit_and_pass_the_effort_on(rng):
     assert all(result.certificate.upper_bound < np.inf for result in hurried)
     quick = se.sparse_components(operator, [4, 4], effort="quick")
     assert [[stage.name for stage in result.stages] for result in quick] == [["plain run", "bound"]] * 2
+
+
+@pytest.mark.parametrize("form", ["data", "matrix"])
+def test_by_default_a_value_is_what_the_component_adds(programmes, form) -> None:
+    """The value on the Schur complement is the adjusted variance, and so its certificate bounds that."""
+    operator = se.covariance(programmes) if form == "data" else as_operator(np.cov(programmes, rowvar=False))
+    found = se.sparse_components(operator, [10, 10, 5])
+    added = se.explained_variance(operator, [result.vector for result in found], definition="adjusted")
+    np.testing.assert_allclose([result.value for result in found], added, rtol=1e-9)
+    assert all(r.certificate.lower_bound <= a * (1.0 + 1e-9) for r, a in zip(found, added, strict=True))
+    assert found[1].support.min() >= 40  # the other programme
+    repeated = se.sparse_components(operator, [10, 10], deflation="projection", certify=False)
+    assert repeated[1].support.max() < 40  # the same programme again
+
+
+def test_settings_name_the_matrix_each_component_is_of(matrix) -> None:
+    for operator in (matrix, se.covariance(np.linalg.cholesky(matrix).T, center=False)):
+        for deflation in ("schur", "projection", "hotelling", "orthogonal-hotelling"):
+            found = se.sparse_components(operator, [3, 3, 3], deflation=deflation, certify=False)
+            assert "deflation" not in found[0].settings
+            assert [r.settings["components_taken_out"] for r in found[1:]] == [1, 2]
+            assert {r.settings["deflation"] for r in found[1:]} == {deflation}
+
+
+def test_matrices_that_are_no_covariance_still_have_components() -> None:
+    """Where there is nothing to regress on, projection is used, and a warning says so."""
+    signs = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, -1.0]])
+    with pytest.warns(errors.IndefiniteWarning, match="projection deflation takes this component out"):
+        found = se.sparse_components(signs, [2, 2])
+    expected = se.sparse_components(signs, [2, 2], deflation="projection")
+    np.testing.assert_array_equal([r.vector for r in found], [r.vector for r in expected])
+    assert found[1].settings["deflation"] == "projection"
+    matrix = np.diag([3.0, 2.0, 1.0])
+    smallest = se.sparse_components(matrix, [1, 1], which="smallest")
+    assert smallest[0].value == 1.0

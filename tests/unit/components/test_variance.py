@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import sparseigen as se
+from sparseigen.components import find_overlap
+from sparseigen.components.variance import word_redundancy
 from sparseigen.errors import OptionError, ShapeError
 
 
@@ -63,3 +65,41 @@ def test_errors_name_what_is_allowed(data, vectors) -> None:
         se.explained_variance(np.cov(data.T), vectors, definition="total")
     with pytest.raises(ShapeError, match=r"\(n_components, 6\)"):
         se.explained_variance(np.cov(data.T), vectors[:, :4])
+
+
+def test_overlap_is_that_of_the_scores(data, vectors) -> None:
+    scores = (data - data.mean(axis=0)) @ vectors.T
+    overlap = find_overlap(se.covariance(data), vectors)
+    np.testing.assert_allclose(overlap.correlations, np.corrcoef(scores.T), atol=1e-12)
+    np.testing.assert_allclose(overlap.plain, np.var(scores, axis=0, ddof=1))
+    np.testing.assert_allclose(overlap.adjusted, se.explained_variance(np.cov(data.T), vectors))
+    assert overlap.total == pytest.approx(np.trace(np.cov(data.T)))
+    nearest = int(np.argmax(np.abs(overlap.correlations[2, :2])))
+    assert overlap.find_nearest(2) == nearest
+    assert overlap.find_nearest(0) is None
+    facts = overlap.to_dict(2)
+    assert facts["most_correlated_with"] == nearest + 1
+    assert facts["score_correlation"] == pytest.approx(overlap.correlations[2, nearest])
+    assert facts["adjusted_share"] == pytest.approx(overlap.adjusted[2] / overlap.total)
+    assert overlap.to_dict(0)["most_correlated_with"] is None
+
+
+def test_a_component_without_variance_has_no_correlations() -> None:
+    overlap = find_overlap(np.diag([1.0, 0.0]), np.eye(2))
+    np.testing.assert_array_equal(overlap.correlations, np.eye(2))
+    assert overlap.redundant == []
+
+
+def test_redundancy_names_both_components_and_the_remedy(programmes) -> None:
+    operator = se.covariance(programmes)
+    said = {}
+    for deflation in ("projection", "schur"):
+        found = se.sparse_components(operator, [10, 10], deflation=deflation, certify=False)
+        overlap = find_overlap(operator, [result.vector for result in found])
+        said[deflation] = word_redundancy(overlap, deflation)
+        assert overlap.redundant == ([1] if deflation == "projection" else [])
+    assert said["schur"] is None
+    assert "component 2 adds 0." in said["projection"]
+    assert "correlate 1.00 with those of component 1): use deflation='schur', or ask for fewer" in said["projection"]
+    repeated = find_overlap(operator, [found[0].vector, found[0].vector])
+    assert word_redundancy(repeated, "schur").endswith(": ask for fewer components, or for more variables in each.")

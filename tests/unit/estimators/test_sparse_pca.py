@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparseigen as se
-from sparseigen.errors import CardinalityError, NonFiniteError, OptionError, ShapeError
+from sparseigen.errors import CardinalityError, NonFiniteError, OptionError, RedundantComponentWarning, ShapeError
 
 
 def test_scores_are_least_squares_and_invert(data, rng) -> None:
@@ -181,3 +182,20 @@ def test_effort_and_time_limit_reach_the_components(rng):
     assert [[stage.name for stage in result.stages] for result in quick.results_] == [["plain run", "bound"]] * 2
     hurried = se.SparsePCA(n_components=1, cardinality=4, time_limit=1e-9).fit(data)
     assert hurried.results_[0].stop_reason.value == "time_limit"
+
+
+def test_correlations_between_scores_and_a_warning_for_components_that_repeat(rng) -> None:
+    strong, weak = 3.0 * rng.standard_normal((100, 1)), rng.standard_normal((100, 1))
+    data = np.hstack([strong.repeat(40, axis=1), weak.repeat(20, axis=1)]) + 0.3 * rng.standard_normal((100, 60))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RedundantComponentWarning)
+        pca = se.SparsePCA(2, 10, scale=True).fit(data)
+    scores = (data - pca.mean_) / pca.scale_ @ pca.components_.T
+    np.testing.assert_allclose(pca.score_correlations_, np.corrcoef(scores.T), atol=1e-10)
+    with pytest.warns(
+        RedundantComponentWarning, match=r"component 2 adds .* component 1\): use deflation='schur'"
+    ) as said:
+        paper = se.SparsePCA(2, 10, scale=True, deflation="projection").fit(data)
+    assert said[0].filename == __file__
+    assert abs(paper.score_correlations_[0, 1]) > 0.98
+    assert paper.explained_variance_.sum() < 0.7 * pca.explained_variance_.sum()

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.errors import RangeError, StartError
+from sparseigen.errors import IndefiniteWarning, RangeError, StartError
 from sparseigen.operators import as_operator
 from sparseigen.operators.deflated import DEFLATIONS, LowRankUpdated, project_out
-from sparseigen.operators.projected_data import ProjectedData
+from sparseigen.operators.deflated_data import DeflatedData
 from tests.common.entries import everything, within
 from tests.common.operators import OPERATORS
 
@@ -47,7 +47,11 @@ def test_deflation_equals_the_formula(deflation: str, name: str, rng: np.random.
     chosen, weights = np.array([0, 3, 5], dtype=np.int64), np.array([1.0, -2.0, 0.5])
     np.testing.assert_allclose(operator.apply_support(chosen, weights), expected[:, chosen] @ weights, atol=1e-11)
     np.testing.assert_allclose(operator.columns(chosen), expected[:, chosen], atol=1e-12)
-    assert isinstance(operator, ProjectedData if (deflation, name) == ("projection", "data") else LowRankUpdated)
+    as_data = name == "data" and deflation != "hotelling"
+    assert isinstance(operator, DeflatedData if as_data else LowRankUpdated)
+    assert operator.describe()["components_taken_out"] == 3
+    assert operator.describe()["deflation"] == deflation
+    assert np.isfinite(operator.negative_part) == (name != "dense" and deflation != "hotelling")
 
 
 def test_deflation_copies_no_matrix(rng: np.random.Generator) -> None:
@@ -146,3 +150,45 @@ def test_deflation_equals_the_formed_matrix(matrix, rng, name) -> None:
 def test_deflating_a_huge_matrix_is_refused():
     with pytest.raises(RangeError, match=r"deflation squares products of size 1e[+]290"):
         as_operator(np.diag([1e290, 1.0])).deflated(np.array([1.0, 0.0]))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("deflation", ["projection", "schur"])
+def test_what_a_change_leaves_of_a_covariance_is_as_semidefinite_as_it_says(seed, deflation):
+    """The lowest eigenvalue of the matrix as stored is no lower than `negative_part`, which is tiny."""
+    rng = np.random.default_rng(seed)
+    operator = OPERATORS["sparse-data"](rng.standard_normal((9, 12)))
+    for _ in range(3):
+        x = rng.standard_normal(12) * (rng.random(12) < 0.4)
+        x[int(rng.integers(12))] = 1.0
+        operator = DEFLATIONS[deflation](operator, x)
+    assert isinstance(operator, LowRankUpdated)
+    lowest = float(np.linalg.eigvalsh(operator.to_dense())[0])
+    assert -lowest <= operator.negative_part + 1e-14
+    assert 0.0 < operator.negative_part < 1e-8 * operator.magnitude
+
+
+def test_a_component_without_variance_is_projected_out_and_said():
+    operator = as_operator(np.diag([2.0, -1.0, 0.0]))
+    for place in (1, 2):
+        x = np.eye(3)[place]
+        with pytest.warns(IndefiniteWarning, match=r"the component has x'Ax = .*, so there is nothing to regress on"):
+            left = DEFLATIONS["schur"](operator, x)
+        np.testing.assert_array_equal(left.to_dense(), operator.deflated(x).to_dense())
+        assert left.describe()["deflation"] == "projection"
+
+
+def test_a_matrix_that_is_no_covariance_is_projected_and_said():
+    """Regression would leave a variance of minus a thousand: (Ax)_i^2 is more than A_ii x'Ax."""
+    operator, x = as_operator(np.array([[0.001, 1.0], [1.0, 0.001]])), np.array([1.0, 0.0])
+    with pytest.warns(IndefiniteWarning, match="the matrix is not positive semidefinite"):
+        left = DEFLATIONS["schur"](operator, x)
+    np.testing.assert_array_equal(left.to_dense(), operator.deflated(x).to_dense())
+
+
+def test_nothing_is_said_of_covariances(rng, recwarn):
+    for name in ("dense", "data", "sparse-data"):
+        operator = OPERATORS[name](rng.standard_normal((6, 10)))
+        for _ in range(5):
+            operator = DEFLATIONS["schur"](operator, se.sparse_eigenvector(operator, 3, certify=False).vector)
+    assert not [warning for warning in recwarn if issubclass(warning.category, IndefiniteWarning)]
