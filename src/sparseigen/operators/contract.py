@@ -397,17 +397,14 @@ class Operator(ABC):
 
         return ShiftedOperator(self, shift=shift)
 
-    def deflated(self, vector: Vector) -> Operator:
-        """(I - xx') A (I - xx') for a unit vector x: projection deflation."""
-        from sparseigen.operators.deflated import project_out
+    def deflated(self, vector: Vector, *, regress: bool = False) -> Operator:
+        """(I - xx') A (I - xx') for a unit vector x: projection deflation.
 
-        return project_out(self, vector)
+        With ``regress`` A - (Ax)(Ax)' / x'Ax, the covariance given the component: Schur complement deflation.
+        """
+        from sparseigen.operators.deflated import project_out, regress_out
 
-    def regressed(self, vector: Vector) -> Operator:
-        """A - (Ax)(Ax)' / x'Ax, the covariance given the component x: Schur complement deflation."""
-        from sparseigen.operators.deflated import regress_out
-
-        return regress_out(self, vector)
+        return regress_out(self, vector) if regress else project_out(self, vector)
 
     def restricted(self, indices: Indices) -> Operator:
         """The principal submatrix at ``indices`` as an operator."""

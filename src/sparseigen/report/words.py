@@ -200,7 +200,7 @@ def _list_overlap(overlap: ComponentOverlap) -> list[list[str]]:
     return [
         ["adjusted share", *(f"{variance / overlap.total:.2%}" for variance in overlap.adjusted)],
         [
-            "correlated",
+            "correlated with",
             *("" if i is None else f"PC{i + 1} {overlap.correlations[j, i]:+.2f}" for j, i in enumerate(nearest)),
         ],
     ]

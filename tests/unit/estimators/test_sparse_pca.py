@@ -191,7 +191,9 @@ def test_correlations_between_scores_and_a_warning_for_components_that_repeat(rn
         pca = se.SparsePCA(2, 10, scale=True).fit(data)
     scores = (data - pca.mean_) / pca.scale_ @ pca.components_.T
     np.testing.assert_allclose(pca.score_correlations_, np.corrcoef(scores.T), atol=1e-10)
-    with pytest.warns(RedundantComponentWarning, match=r"component 2 adds .* component 1\): use deflation='schur'") as said:
+    with pytest.warns(
+        RedundantComponentWarning, match=r"component 2 adds .* component 1\): use deflation='schur'"
+    ) as said:
         paper = se.SparsePCA(2, 10, scale=True, deflation="projection").fit(data)
     assert said[0].filename == __file__
     assert abs(paper.score_correlations_[0, 1]) > 0.98
