@@ -25,8 +25,7 @@ def _on_torch(rng: Generator, data: Array) -> Carried:
     found = carried_covariance(tensor, data, drawn_options(rng) | ({"scale": False} if deflate else {}))
     operator = found.given
     for _ in range(int(rng.integers(1, 3)) if deflate else 0):
-        vector = drawn_vector(rng, operator.size)
-        operator = operator.deflated(vector) if rng.random() < 0.5 else operator.regressed(vector)
+        operator = operator.deflated(drawn_vector(rng, operator.size), regress=bool(rng.random() < 0.5))
     if operator is found.given:
         return found
     taken, against = np.column_stack(operator.projection.components), operator.projection.against.numpy()

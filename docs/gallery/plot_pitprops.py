@@ -35,10 +35,10 @@ for result in path:
     print(f"k = {result.cardinality:>2}: {result.value / 13:.2%}, {result.certificate}")
 
 # %%
-# Six components with the cardinalities of the paper. The first is the size of the prop, the second its moisture and
+# Six components with the cardinalities and the deflation of the paper. The first is the size of the prop, the second its moisture and
 # specific gravity; the others are single properties.
 
-results = se.sparse_components(operator, [7, 2, 1, 1, 1, 1])
+results = se.sparse_components(operator, [7, 2, 1, 1, 1, 1], deflation="projection")
 loadings = np.array([result.vector for result in results])
 dense = np.linalg.eigh(pitprops.matrix)[1][:, ::-1][:, :6].T
 

@@ -40,7 +40,7 @@ def build_deflated(
     for _ in range(components):
         x = np.where(rng.uniform(size=9) < 0.5, rng.standard_normal(9), 0.0) + np.eye(9)[0]
         x /= np.linalg.norm(x)
-        operator = operator.regressed(x) if seed % 2 else operator.deflated(x)
+        operator = operator.deflated(x, regress=bool(seed % 2))
         against = exact @ x / (x @ exact @ x) if seed % 2 else x
         away = np.eye(9) - np.outer(x, against)
         exact = away.T @ exact @ away

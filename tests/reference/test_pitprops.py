@@ -33,7 +33,8 @@ TABLE_3 = [
 
 def papers_components(cardinalities: tuple[int, ...]) -> list[np.ndarray]:
     matrix = load_pitprops().matrix
-    results = sparse_components(matrix, cardinalities, start="max-variance", polish=None, rtol=1e-12, certify=False)
+    paper = {"deflation": "projection", "start": "max-variance", "polish": None}
+    results = sparse_components(matrix, cardinalities, rtol=1e-12, certify=False, **paper)
     return [result.vector for result in results]
 
 

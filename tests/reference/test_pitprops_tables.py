@@ -19,6 +19,7 @@ def matrix():
 
 
 def vectors_of(matrix, cardinalities, **options):
+    options = {"deflation": "projection"} | options  # the paper's
     return np.array([r.vector for r in se.sparse_components(matrix, cardinalities, certify=False, **options)])
 
 

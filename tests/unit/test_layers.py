@@ -63,9 +63,11 @@ PUBLIC_NAMES = {
 
 IN_SUBMODULES = {
     "components": {
+        "ComponentOverlap",
         "SelectionStability",
         "choose_cardinalities",
         "explained_variance",
+        "find_overlap",
         "refine_components",
         "selection_stability",
         "sparse_components",

@@ -145,6 +145,14 @@ class ComponentOverlap:
         Between the scores; those of a component without variance are zero.
     total : float
         The variance of all variables together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> overlap = se.components.find_overlap(np.array([[2.0, 1.0], [1.0, 2.0]]), np.eye(2))
+    >>> overlap.plain, overlap.adjusted, float(overlap.correlations[0, 1]), overlap.redundant
+    (array([2., 2.]), array([2. , 1.5]), 0.5, [])
     """
 
     plain: Vector
@@ -203,7 +211,7 @@ def find_overlap(A: Any, vectors: ArrayLike) -> ComponentOverlap:
     >>> for deflation in ("projection", "schur"):
     ...     found = se.sparse_components(A, [10, 10], deflation=deflation, certify=False)
     ...     overlap = se.components.find_overlap(A, [result.vector for result in found])
-    ...     print(deflation, overlap.correlations[0, 1].round(2), overlap.redundant)
+    ...     print(deflation, round(float(overlap.correlations[0, 1]), 2), overlap.redundant)
     projection 1.0 [1]
     schur 0.04 []
     """

@@ -397,17 +397,14 @@ class Operator(ABC):
 
         return ShiftedOperator(self, shift=shift)
 
-    def deflated(self, vector: Vector) -> Operator:
-        """(I - xx') A (I - xx') for a unit vector x: projection deflation."""
-        from sparseigen.operators.deflated import project_out
+    def deflated(self, vector: Vector, *, regress: bool = False) -> Operator:
+        """(I - xx') A (I - xx') for a unit vector x: projection deflation.
 
-        return project_out(self, vector)
+        With ``regress`` A - (Ax)(Ax)' / x'Ax, the covariance given the component: Schur complement deflation.
+        """
+        from sparseigen.operators.deflated import project_out, regress_out
 
-    def regressed(self, vector: Vector) -> Operator:
-        """A - (Ax)(Ax)' / x'Ax, the covariance given the component x: Schur complement deflation."""
-        from sparseigen.operators.deflated import regress_out
-
-        return regress_out(self, vector)
+        return regress_out(self, vector) if regress else project_out(self, vector)
 
     def restricted(self, indices: Indices) -> Operator:
         """The principal submatrix at ``indices`` as an operator."""
@@ -422,6 +419,10 @@ class Operator(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.size} x {self.size} {self.dtype}>"
+
+
+BROAD = " of all that take part"
+"""Behind the name of a deflation: besides the component itself the one on all variables that take part was taken out."""
 
 
 def describe_deflation(taken_out: Sequence[str]) -> dict[str, Any]:

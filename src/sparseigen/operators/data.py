@@ -147,17 +147,11 @@ class DenseData(Operator):
         scores = multiply_transposed(self.variables, block.astype(self.dtype, copy=False))
         return multiply(self.variables, scores / self.dtype.type(self.divisor))
 
-    def deflated(self, vector: Vector) -> Operator:
+    def deflated(self, vector: Vector, *, regress: bool = False) -> Operator:
         """The covariance of the data less the component, where a copy of them fits."""
-        from sparseigen.operators.deflated_data import project_data
+        from sparseigen.operators.deflated_data import project_data, regress_data
 
-        return project_data(self, vector)
-
-    def regressed(self, vector: Vector) -> Operator:
-        """The covariance of the data regressed on the component's scores, where a copy of them fits."""
-        from sparseigen.operators.deflated_data import regress_data
-
-        return regress_data(self, vector)
+        return regress_data(self, vector) if regress else project_data(self, vector)
 
     def prepared_for(self, n_products: int) -> Operator:
         """Form the Gram matrix where it pays: p small enough to hold it, and enough products to come.

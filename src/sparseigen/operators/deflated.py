@@ -240,7 +240,7 @@ def schur_complement(operator: Operator, vector: Vector) -> Operator:
 
     Needs x'Ax > 0 and a positive semidefinite A. Where that fails x is projected out instead, with a warning.
     """
-    return operator.regressed(vector)
+    return operator.deflated(vector, regress=True)
 
 
 def regress_out(operator: Operator, vector: Vector) -> Operator:
@@ -266,7 +266,7 @@ def _project_instead(operator: Operator, x: Vector, reason: str) -> Operator:
         f"{reason}, so there is nothing to regress on: projection deflation takes this component out. "
         "deflation='projection' does so for all of them."
     )
-    warnings.warn(message, IndefiniteWarning, stacklevel=5)
+    warnings.warn(message, IndefiniteWarning, stacklevel=7)  # who called sparse_components
     return operator.deflated(x)
 
 

@@ -32,7 +32,12 @@ class DeflatedData(DenseData):
     """The covariance of data less a component."""
 
     def __init__(
-        self, base: DenseData, variables: Floats, errors: Floats, deflation: str, changed: Indices | slice = slice(None)
+        self,
+        base: DenseData,
+        variables: NDArray[np.floating],
+        errors: Floats,
+        deflation: str,
+        changed: Indices | slice = slice(None),
     ) -> None:
         self.n_samples, self.size, self.dtype, self.names = base.n_samples, base.size, base.dtype, base.names
         self.divisor, self.center, self.scale = base.divisor, base.center, base.scale

@@ -291,21 +291,15 @@ class TorchData(Operator):
         """The operator before any deflation."""
         return self if self._plain is None else self._plain
 
-    def deflated(self, vector: Vector) -> Operator:
-        """Projection deflation in the same memory: only W and S are new."""
+    def deflated(self, vector: Vector, *, regress: bool = False) -> Operator:
+        """Either deflation in the same memory: only W and S are new."""
         with self._guard_memory("deflation", 40 * self.size):
-            return self._less(extend_projection(self, vector), "projection")
-
-    def regressed(self, vector: Vector) -> Operator:
-        """Schur complement deflation in the same memory."""
-        with self._guard_memory("deflation", 40 * self.size):
-            projection = extend_projection(self, vector, regress=True)
-        return regress_out(self, vector) if projection is None else self._less(projection, "schur")
-
-    def _less(self, projection: Projection | None, deflation: str) -> TorchData:
+            projection = extend_projection(self, vector, regress=regress)
+        if projection is None:
+            return regress_out(self, vector)
         deflated = copy.copy(self)
         deflated.__dict__.pop("_diagonal_once", None)
-        deflated.projection, deflated.taken_out = projection, (*self.taken_out, deflation)
+        deflated.projection, deflated.taken_out = projection, (*self.taken_out, "schur" if regress else "projection")
         deflated._plain, deflated._kept = self.plain, {}
         return deflated
 

@@ -67,8 +67,34 @@ def test_pca_of_a_covariance_matrix(tmp_path: Path) -> None:
 def test_pca_with_a_list(pitprops: Path) -> None:
     answer = json.loads(run("pca", pitprops, "--covariance", "-k", "7,2,1,1,1,1", "--json").stdout)
     assert [len(result["support"]) for result in answer] == [7, 2, 1, 1, 1, 1]
-    shares = sum(result["value"] for result in answer) / 13.0
-    assert 0.75 < shares < 0.77
+    assert sum(result["plain_share"] for result in answer) == pytest.approx(0.7598, abs=1e-4)
+    added = [result["adjusted_share"] for result in answer]
+    assert sum(added) == pytest.approx(0.7347, abs=1e-4)
+    assert [result["value"] / 13.0 for result in answer] == pytest.approx(added)  # on what those before it leave
+    assert [result["most_correlated_with"] for result in answer[:3]] == [None, 1, 1]
+    paper = run("pca", pitprops, "--covariance", "-k", "7,2,1,1,1,1", "--json", "--deflation", "projection")
+    assert sum(result["value"] for result in json.loads(paper.stdout)) / 13.0 == pytest.approx(0.7599, abs=1e-4)
+
+
+def test_pca_says_what_each_component_adds_and_which_one_it_repeats(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    strong, weak = 3.0 * rng.standard_normal((100, 1)), rng.standard_normal((100, 1))
+    data = np.hstack([strong.repeat(40, axis=1), weak.repeat(20, axis=1)]) + 0.3 * rng.standard_normal((100, 60))
+    np.save(tmp_path / "x.npy", data)
+    asked = ("pca", tmp_path / "x.npy", "-k", "10", "-n", "2", "--no-certify")
+    table = run(*asked, "--out", tmp_path / "out")
+    lines = {" ".join(line.split()[:2]): line.split()[2:] for line in table.stdout.splitlines()}
+    plain, added = (float(lines[name][1].rstrip("%")) for name in ("variance share", "adjusted share"))
+    assert 0.9 * plain < added <= plain
+    assert lines["correlated with"][0] == "PC1"
+    assert "adds" not in table.stderr
+    header, _, second = (tmp_path / "out" / "components.csv").read_text().splitlines()
+    row = dict(zip(header.split(","), second.split(","), strict=True))
+    assert row["bounded"] == "what component 1 leaves (Schur complement)"
+    assert (row["component"], row["most_correlated_with"], row["upper_bound"]) == ("2", "1", "")
+    repeated = run(*asked, "--deflation", "projection")
+    assert "component 2 adds 0." in repeated.stderr
+    assert "with those of component 1): use deflation='schur'" in repeated.stderr
 
 
 @pytest.mark.parametrize(

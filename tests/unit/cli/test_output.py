@@ -21,6 +21,8 @@ from sparseigen.io.writing import check_target, write_whole
 from sparseigen.report.page import unpack
 from tests.unit.cli.running import check_refused, run
 
+OUT_OF_PCA = {"loadings.csv", "scores.csv", "components.csv", "significance.csv"}
+
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
@@ -56,12 +58,7 @@ def test_folder(table: Path, tmp_path: Path) -> None:
     result = run("pca", table, "-k", "2", "-n", "2", "--out", tmp_path / "out")
     assert result.exit_code == 0
     assert "wrote" in result.stderr
-    assert {path.name for path in (tmp_path / "out").iterdir()} == {
-        "loadings.csv",
-        "scores.csv",
-        "significance.csv",
-        "result.json",
-    }
+    assert {path.name for path in (tmp_path / "out").iterdir()} == OUT_OF_PCA | {"result.json"}
     document = json.loads((tmp_path / "out" / "result.json").read_text())
     assert document["command"] == "pca"
     assert document["input"]["rows"] == 30
@@ -304,15 +301,15 @@ def test_pages(written: Path, command: str) -> None:
 def test_files_stay_inside_and_their_names_are_fixed(written: Path) -> None:
     found = {path.relative_to(written).as_posix() for path in written.rglob("*") if path.is_file()}
     assert found == {
-        "x.csv", "pca.html", "path.html", "pca/loadings.csv", "pca/scores.csv", "pca/significance.csv",
-        "pca/result.json", "path/loadings.csv",
-        "path/path.csv", "path/scores.csv", "path/result.json",
+        "x.csv", "pca.html", "path.html", "pca/loadings.csv", "pca/scores.csv", "pca/components.csv",
+        "pca/significance.csv", "pca/result.json",
+        "path/loadings.csv", "path/path.csv", "path/scores.csv", "path/result.json",
     }  # fmt: skip
     assert not (written.parent / "etc").exists()
 
 
 def test_tables_run_no_formula_and_give_the_names_back(written: Path) -> None:
-    for file in ("pca/loadings.csv", "pca/scores.csv", "pca/significance.csv"):
+    for file in ("pca/loadings.csv", "pca/scores.csv", "pca/components.csv", "pca/significance.csv"):
         for row in csv.reader(io.StringIO((written / file).read_text(encoding="utf-8"), newline="")):
             for cell in row:
                 assert not cell.lstrip().startswith(("=", "+", "@", "\t", "\r", "\n", "\uff1d"))
@@ -324,7 +321,7 @@ def test_tables_run_no_formula_and_give_the_names_back(written: Path) -> None:
     assert names == set(NAMES)
     answer = json.loads((written / "pca/result.json").read_text(encoding="utf-8"))
     assert set(answer["answer"][0]["names"]) == set(NAMES)
-    assert set(answer["files"]) == {"loadings.csv", "scores.csv", "significance.csv"}
+    assert set(answer["files"]) == OUT_OF_PCA
 
 
 def test_guarded_cells() -> None:

@@ -70,7 +70,7 @@ def test_errors_of_many_regressions_stay_small(rng) -> None:
     """What a regression adds is added: the errors do not double with every component."""
     operator = before = se.covariance(rng.standard_normal((60, 200)) + rng.standard_normal((60, 1)))
     for _ in range(15):
-        operator = operator.regressed(se.sparse_eigenvector(operator, 10, certify=False).vector)
+        operator = operator.deflated(se.sparse_eigenvector(operator, 10, certify=False).vector, regress=True)
     assert float(operator.entry_errors().max()) <= 1e4 * float(before.entry_errors().max())
 
 
@@ -80,7 +80,7 @@ def test_scores_that_are_rounding_are_not_regressed_on(rng) -> None:
     data[:, 1] = data[:, 0] * (1.0 + 1e-16)
     operator = se.covariance(data)
     with pytest.warns(se.errors.IndefiniteWarning, match="projection deflation takes this component out"):
-        after = operator.regressed(np.array([1.0, -1.0, 0.0, 0.0, 0.0]))
+        after = operator.deflated(np.array([1.0, -1.0, 0.0, 0.0, 0.0]), regress=True)
     np.testing.assert_allclose(after.to_dense(), operator.to_dense(), atol=1e-12)
 
 
@@ -97,7 +97,7 @@ def test_the_base_is_left_as_it_was(rng) -> None:
     base = se.covariance(rng.standard_normal((20, 9)))
     before = base.variables.copy()
     base.deflated(np.eye(9)[2]).deflated(np.eye(9)[5])
-    base.regressed(np.eye(9)[2]).regressed(np.eye(9)[5])
+    base.deflated(np.eye(9)[2], regress=True).deflated(np.eye(9)[5], regress=True)
     np.testing.assert_array_equal(base.variables, before)
 
 

@@ -36,6 +36,7 @@ def test_same_answers_as_the_dense_matrix(matrix, which) -> None:
     assert certificate.lower_bound <= best <= certificate.upper_bound
 
 
+@pytest.mark.filterwarnings("ignore::sparseigen.errors.IndefiniteWarning")  # one of the matrices is
 def test_every_function_takes_one(matrix) -> None:
     linear = by_products(matrix)
     assert se.solve_exact(linear, 3).certificate.optimal

@@ -47,9 +47,9 @@ def _measured(path, limit, **options):
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def _check_answers(found, expected):
+def _check_answers(found, expected, rel=1e-10):
     assert found["supports"] == [result.support.tolist() for result in expected]
-    assert found["values"] == pytest.approx([result.value for result in expected], rel=1e-10)
+    assert found["values"] == pytest.approx([result.value for result in expected], rel=rel)
     for upper, result in zip(found["uppers"], expected, strict=True):
         assert result.value * (1 - 1e-12) <= upper < np.inf
 
@@ -67,13 +67,14 @@ def test_dense_file_three_times_the_limit(rng, tmp_path):
 
 @pytest.mark.skipif(not LINUX, reason="peak memory is read from /proc")
 def test_sparse_file_is_standardised_and_never_densified(rng, tmp_path):
-    programme = sp.csr_matrix(rng.random((8000, 20)) * (rng.random((8000, 1)) < 0.3))
-    rows = sp.random(8000, 2980, 0.1, format="csr", random_state=rng)
-    data = sp.hstack([programme, rows]).tocsr().astype(np.float32)
+    programmes = [sp.csr_matrix(rng.random((8000, 20)) * (rng.random((8000, 1)) < share)) for share in (0.3, 0.2)]
+    rows = sp.random(8000, 2960, 0.1, format="csr", random_state=rng)
+    data = sp.hstack([*programmes, rows]).tocsr().astype(np.float32)
     write_h5ad(tmp_path / "x.h5ad", data, names=[f"g{i}" for i in range(3000)])
     found = _measured(tmp_path / "x.h5ad", 20_000_000, scale=True)
     assert found["peak"] - found["base"] <= 60_000_000 < 4 * data.shape[0] * data.shape[1]
-    _check_answers(found, se.sparse_components(se.covariance(data, scale=True), [8, 6]))
+    # What is taken out of the second component are float32 products, added up in another order.
+    _check_answers(found, se.sparse_components(se.covariance(data, scale=True), [8, 6]), rel=1e-8)
 
 
 def test_estimator_takes_the_operator(rng, tmp_path):

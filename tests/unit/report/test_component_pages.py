@@ -41,6 +41,20 @@ def test_words_of_the_page(full, pitprops) -> None:
     assert fingerprint(pitprops[0].matrix)["sha256"] in text
 
 
+def test_the_page_says_what_components_add_and_of_which_matrix_proofs_are(pitprops) -> None:
+    data, results, _ = pitprops
+    overlap = se.components.find_overlap(data.matrix, [result.vector for result in results])
+    page = component_report(results, total_variance=13.0, overlap=overlap)
+    text = " ".join("".join(Outline(page.html).text).split())
+    added = f"{overlap.adjusted[1] / 13.0:.2%}".replace("%", " %")
+    assert f"of which it adds {added} to the components before it" in text
+    assert f"with those of component 1 ({overlap.correlations[1, 0]:+.2f})" in text
+    assert "what component 1 leaves (Schur complement)" in text
+    assert payload(page)["overlap"] == [overlap.to_dict(j) for j in range(2)]
+    with pytest.raises(ShapeError, match="overlap is about 2 components, results about 1"):
+        component_report(results[:1], overlap=overlap)
+
+
 def test_path_alone_chooses_the_elbow(pitprops) -> None:
     _, _, path = pitprops
     assert payload(component_report([], path=path))["answer"]["k"] == path.suggest("elbow")

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 import sparseigen as se
-from sparseigen.report.words import component_sentence
+from sparseigen.report.words import component_sentence, components_table, describe_matrix, overlap_sentence
 
 
 def test_sentences_never_claim_more_than_is_proven(pitprops) -> None:
@@ -24,3 +24,26 @@ def test_sentences_never_claim_more_than_is_proven(pitprops) -> None:
     assert "without a proof" in component_sentence(bare, 6.0, after_others=False)
     least = se.sparse_eigenvector(np.diag([1.0, 2.0, 3.0]), 1, which="smallest")
     assert "varies less" in component_sentence(least, 6.0, after_others=False)
+
+
+def test_proofs_name_the_matrix_they_are_of(pitprops) -> None:
+    data, _, _ = pitprops
+    for deflation, name in (("schur", "Schur complement"), ("projection", "projection deflation")):
+        first, _, third = se.sparse_components(data.operator(), [3, 3, 3], deflation=deflation)
+        assert describe_matrix(first.settings) == "the matrix itself"
+        assert f"in what components 1-2 leave ({name}), " in component_sentence(third, 13.0, after_others=True).replace(
+            "In what", "in what"
+        )
+    assert describe_matrix({"components_taken_out": 2, "deflation": "schur, projection"}).endswith(
+        "(Schur complement and projection deflation)"
+    )
+
+
+def test_tables_and_sentences_of_overlap(pitprops) -> None:
+    data, results, _ = pitprops
+    overlap = se.components.find_overlap(data.matrix, [result.vector for result in results])
+    table = components_table(results, (overlap.plain / 13.0).tolist(), overlap=overlap)
+    assert f"{overlap.adjusted[1] / 13.0:.2%}" in table
+    assert f"PC1 {overlap.correlations[1, 0]:+.2f}" in table
+    assert "correlated" not in components_table(results[:1], [0.1], overlap=overlap)
+    assert overlap_sentence(overlap, 0) == ""
