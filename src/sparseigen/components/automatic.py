@@ -1,8 +1,8 @@
 """Components whose number and cardinalities are found: the choice by significance, then the solves and their proofs.
 
 Each chosen component is solved as any other (`sparse_eigenvector`, with its certificate), among the variables that are
-related to it at all. What is taken out before the next one is the component on *all* variables that take part: were it
-only the readable part of a broad component, the rest of it would come back as the next.
+related to it at all, in what those before it leave. The choice itself takes each component out with all variables that
+take part: were it only the readable part of a broad component, the rest of it would count as another.
 """
 
 from __future__ import annotations
@@ -256,9 +256,9 @@ def _find_chosen(
     check_choice(deflation, DEFLATIONS, "deflation")
     unit = float(operator.diagonal().sum()) / float(tests.original.sum())  # tests may work on scaled data
     chosen = choose_components(tests, MOST_COMPONENTS if count is None else count, share=share)
-    plan = [Planned(min(one.cardinality, most), one.candidates, one.vector.spread(operator.size)) for one in chosen]
+    plan = [Planned(min(one.cardinality, most), one.candidates) for one in chosen]
     extra = 0 if count is None else count - len(chosen)
-    plan += [Planned(1, np.arange(operator.size), None)] * extra
+    plan += [Planned(1, np.arange(operator.size))] * extra
     warn_of_noise(len(chosen), count)
     results = solve_each(operator, plan, deflation=deflation, time_limit=time_limit, **options) if plan else []
     significance = describe_chosen(chosen, len(plan), tests, operator.names)

@@ -21,7 +21,6 @@ from sparseigen.checks.arguments import (
 )
 from sparseigen.errors import CardinalityError, OptionError, ZeroMatrixError, one_of
 from sparseigen.operators import Operator, as_operator
-from sparseigen.operators.contract import BROAD, SparseVector
 from sparseigen.operators.deflated import DEFLATIONS
 from sparseigen.results import SparseEigResult
 from sparseigen.results.path import check_share
@@ -82,9 +81,6 @@ BLOCK = "block"
 
 PRODUCTS_PER_COMPONENT = 200
 """What a default solve costs, for the decision whether forming the Gram matrix once pays for all components."""
-
-NEGLIGIBLE_PART = 0.01
-"""Of a component's variance: what may stay of it when the broader one is taken out."""
 
 SHORTEST_LIMIT = 1e-9
 """Seconds left to a component where those before it took all: a plain run and a cheap bound."""
@@ -167,8 +163,6 @@ class Planned(NamedTuple):
     cardinality: int
     candidates: NDArray[np.int64] | None = None
     """The only variables that may be chosen."""
-    taken_out: NDArray[np.float64] | None = None
-    """A broader vector that is taken out before the next component, besides the one found."""
 
 
 def solve_each(
@@ -182,7 +176,7 @@ def solve_each(
     with KeepWhenInterrupted(lambda inner: inner, completed=results):
         for step, planned in enumerate(plan):
             if step:
-                remaining = _take_out(remaining, results[-1], plan[step - 1], deflation)
+                remaining = DEFLATIONS[deflation](remaining, results[-1].vector)
                 _check_not_exhausted(remaining, total, step)
             part = None
             if time_limit is not None:
@@ -191,24 +185,6 @@ def solve_each(
                 options["candidates"] = planned.candidates
             results.append(sparse_eigenvector(remaining, planned.cardinality, time_limit=part, **options))
     return results
-
-
-def _take_out(operator: Operator, result: SparseEigResult, planned: Planned, deflation: str) -> Operator:
-    """What a component leaves.
-
-    Where it is a part of a broader one, that goes first, and then what it still has itself: neither the rest of the
-    broad component nor the same few variables are to come back as the next.
-    """
-    deflate = DEFLATIONS[deflation]
-    if planned.taken_out is None:
-        return deflate(operator, result.vector)
-    remaining = deflate(operator, planned.taken_out)
-    vector = SparseVector.from_dense(result.vector)
-    left = float(vector.weights @ remaining.apply_support(vector.indices, vector.weights)[vector.indices])
-    if left > NEGLIGIBLE_PART * result.value:
-        remaining = deflate(remaining, result.vector)
-    remaining.taken_out = (*operator.taken_out, f"{deflation}{BROAD}")
-    return remaining
 
 
 def find_block(

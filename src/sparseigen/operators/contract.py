@@ -421,10 +421,6 @@ class Operator(ABC):
         return f"<{type(self).__name__} {self.size} x {self.size} {self.dtype}>"
 
 
-BROAD = " of all that take part"
-"""Behind the name of a deflation: besides the component itself the one on all variables that take part was taken out."""
-
-
 def describe_deflation(taken_out: Sequence[str]) -> dict[str, Any]:
     """What a result's settings say of the components taken out before.
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from sparseigen.components.automatic import Significance
 from sparseigen.components.variance import ComponentOverlap
-from sparseigen.operators.contract import BROAD
 from sparseigen.results import Certificate, DenseSubgraphResult, SparseEigResult, SparsePath, Stage
 
 UNPROVEN = "This answer comes without a proof: another choice could be better. Solve again with certificates to know."
@@ -90,13 +89,8 @@ def describe_matrix(settings: Mapping[str, Any]) -> str:
     if not count:
         return "the matrix itself"
     which = "component 1 leaves" if count == 1 else f"components 1-{count} leave"
-    how = " and ".join(_word_deflation(name) for name in str(settings.get("deflation", "")).split(", "))
+    how = " and ".join(DEFLATED.get(name, name) for name in str(settings.get("deflation", "")).split(", "))
     return f"what {which} ({how})"
-
-
-def _word_deflation(name: str) -> str:
-    plain = name.removesuffix(BROAD)
-    return DEFLATED.get(plain, plain) + name[len(plain) :]
 
 
 def component_sentence(result: SparseEigResult, total: float | None, *, after_others: bool) -> str:
