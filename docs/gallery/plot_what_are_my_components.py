@@ -3,7 +3,8 @@ What are my components? Five tables, no number given
 ====================================================
 
 Wines, handwritten digits, two tables of gene expression and a collection of postings. For each the same call,
-``SparsePCA(n_components="auto")``: how many components stand out from noise, which variables take part, what is proven.
+``SparsePCA(n_components="auto")``: how many components stand out from noise, which variables take part,
+what is proven.
 Needs the data sets ``colon``, ``lymphoma`` and ``newsgroups20`` in the folder named by ``SPARSEIGEN_DATA``.
 """
 
@@ -69,8 +70,8 @@ for j, axis in enumerate(axes.flat):
         axis.set_title(f"{j + 1}: {pca.cardinality_[j]} pixels", fontsize=9)
 
 # %%
-# **Colon.** 62 tissues, 2,000 genes, logarithms. One programme runs through nearly all genes: that is the finding, no
-# failure. A short list to look at is a choice of ours: ``max_cardinality=20`` keeps the 20 genes that carry most.
+# **Colon.** 62 tissues, 2,000 genes, logarithms. One programme runs through nearly all genes: that is the finding.
+# A short list to look at is a choice of ours: ``max_cardinality=20`` keeps the 20 genes that carry most.
 
 table = pd.read_csv(folder / "colon" / "colon_62x2000.csv.gz").set_index("sample")
 tissue = table.pop("tissue")
@@ -103,8 +104,9 @@ axis.set(xlabel="component 1 (20 genes)", ylabel="component 2 (20 genes)")
 axis.legend()
 
 # %%
-# **Newsgroups.** 18,846 postings, 1,000 words, a sparse matrix that is never made dense. With so many samples even faint
-# relations are significant, so five components of at most 12 words are asked for; "take part" shows how broad they are.
+# **Newsgroups.** 18,846 postings, 1,000 words, a sparse matrix that is never made dense. With so many samples even
+# faint relations are significant, so five components of at most 12 words are asked for; "take part" says how broad
+# they are.
 
 with open(folder / "newsgroups20" / "vocabulary_body.csv") as file:
     words = [row["term"] for row in csv.DictReader(file)]
@@ -114,9 +116,8 @@ operator = se.covariance(counts.sqrt(), scale=True)
 operator.names = tuple(words[j] for j in kept)
 began = time.perf_counter()
 pca = se.SparsePCA(n_components=5, max_cardinality=12).fit(operator)
-print(
-    f"{time.perf_counter() - began:.1f} s; scores correlate {np.abs(pca.score_correlations_ - np.eye(5)).max():.2f} at most"
-)
+correlation = np.abs(pca.score_correlations_ - np.eye(5)).max()
+print(f"{time.perf_counter() - began:.1f} s; scores correlate {correlation:.2f} at most")
 for j, result in enumerate(pca.results_):
     print(f"{j + 1}: {pca.significance_.describe(j, result.cardinality)}: {', '.join(result.loadings)}")
 
@@ -128,5 +129,5 @@ for axis, result in zip(axes, pca.results_, strict=True):
     axis.tick_params(labelsize=8)
 
 # %%
-# Would other samples choose the same variables? ``se.components.selection_stability`` answers that by refitting halves of
-# the samples; the command line writes it beside the p-values: ``sparseigen pca table.csv --stability 50 --out results``.
+# Would other samples choose the same variables? ``se.components.selection_stability`` answers that by refitting halves
+# of the samples; the command line writes it beside the p-values: ``sparseigen pca table.csv --stability 50 --out DIR``.

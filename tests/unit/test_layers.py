@@ -65,6 +65,7 @@ IN_SUBMODULES = {
     "components": {
         "ComponentOverlap",
         "SelectionStability",
+        "Significance",
         "choose_cardinalities",
         "explained_variance",
         "find_overlap",

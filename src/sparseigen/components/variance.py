@@ -151,7 +151,7 @@ class ComponentOverlap:
     >>> import numpy as np
     >>> import sparseigen as se
     >>> overlap = se.components.find_overlap(np.array([[2.0, 1.0], [1.0, 2.0]]), np.eye(2))
-    >>> overlap.plain, overlap.adjusted, float(overlap.correlations[0, 1]), overlap.redundant
+    >>> overlap.plain, overlap.adjusted, round(float(overlap.correlations[0, 1]), 9), overlap.redundant
     (array([2., 2.]), array([2. , 1.5]), 0.5, [])
     """
 

@@ -171,16 +171,18 @@ def components_table(
     >>> results = se.sparse_components(pitprops.operator(), [2, 2])
     >>> overlap = se.components.find_overlap(pitprops.matrix, [result.vector for result in results])
     >>> print(se.report.components_table(results, overlap.plain / 13, overlap=overlap))
-                        PC1      PC2
-    --------------------------------
-    topdiam          0.7071
-    length           0.7071
-    moist                     0.7071
-    testsg                    0.7071
-    --------------------------------
-    non-zeros             2        2
-    variance share   15.03%   14.48%
-    certificate     optimal  optimal
+                         PC1        PC2
+    -----------------------------------
+    topdiam           0.7071
+    length            0.7071
+    moist                        0.7045
+    testsg                       0.7097
+    -----------------------------------
+    non-zeros              2          2
+    variance share    15.03%     14.48%
+    adjusted share    15.03%     12.85%
+    correlated with           PC1 +0.34
+    certificate      optimal    optimal
     """
     vectors = np.array([result.vector for result in results])
     used = np.flatnonzero(vectors.any(axis=0))
