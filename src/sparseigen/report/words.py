@@ -98,6 +98,9 @@ def component_sentence(result: SparseEigResult, total: float | None, *, after_ot
     if result.certificate is None or not _is_finite(result.certificate):
         return UNPROVEN
     choice = "single variable" if result.cardinality == 1 else f"combination of {result.cardinality:,} variables"
+    candidates = result.settings.get("candidates", result.vector.size)
+    if candidates < result.vector.size:
+        choice += f" out of its {candidates:,} candidates"
     if result.settings.get("which") == "smallest":
         return _smallest_sentence(result, result.certificate, choice)
     left = describe_matrix(result.settings) if "deflation" in result.settings else "what the components before it leave"

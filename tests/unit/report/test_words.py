@@ -47,3 +47,13 @@ def test_tables_and_sentences_of_overlap(pitprops) -> None:
     assert f"PC1 {overlap.correlations[1, 0]:+.2f}" in table
     assert "correlated" not in components_table(results[:1], [0.1], overlap=overlap)
     assert overlap_sentence(overlap, 0) == ""
+
+
+def test_a_proof_among_candidates_says_so() -> None:
+    matrix = se.datasets.load_pitprops().matrix
+    among = se.sparse_eigenvector(matrix, 3, candidates=range(6))
+    assert "no combination of 3 variables out of its 6 candidates explains" in component_sentence(
+        among, None, after_others=False
+    )
+    free = se.sparse_eigenvector(matrix, 3)
+    assert "candidates" not in component_sentence(free, None, after_others=False)
