@@ -35,8 +35,8 @@ for result in path:
     print(f"k = {result.cardinality:>2}: {result.value / 13:.2%}, {result.certificate}")
 
 # %%
-# Six components with the cardinalities and the deflation of the paper. The first is the size of the prop, the second its moisture and
-# specific gravity; the others are single properties.
+# Six components with the cardinalities and the deflation of the paper. The first is the size of the prop, the second
+# its moisture and specific gravity; the others are single properties.
 
 results = se.sparse_components(operator, [7, 2, 1, 1, 1, 1], deflation="projection")
 loadings = np.array([result.vector for result in results])
