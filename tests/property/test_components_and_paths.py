@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparseigen as se
+
+pytestmark = pytest.mark.filterwarnings("ignore::sparseigen.errors.RedundantComponentWarning")  # of three variables
 
 
 @st.composite
