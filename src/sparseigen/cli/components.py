@@ -165,7 +165,11 @@ def pca(
             if not results:
                 raise
             early = "stopped early: the best answer so far is shown"
-        steady = _find_stability(loaded, results, working, stability) if early is None and results else None
+        steady = (
+            _find_stability(loaded, results, working, stability, options["deflation"])
+            if early is None and results
+            else None
+        )
         working.step("writing")
         page = None
         if output.report is not None and results:
@@ -307,7 +311,7 @@ def significance_rows(
     ]
 
 
-def _find_stability(loaded: Loaded, results: list[Any], working: Working, resamples: int) -> Any:
+def _find_stability(loaded: Loaded, results: list[Any], working: Working, resamples: int, deflation: str) -> Any:
     """How often each variable is chosen in halves of the data; None where that was not asked for, or has no data."""
     if not resamples or loaded.is_covariance:
         return None
@@ -320,6 +324,7 @@ def _find_stability(loaded: Loaded, results: list[Any], working: Working, resamp
         n_components=len(results),
         n_resamples=resamples,
         scale=loaded.operator.scale,
+        deflation=deflation,
         certify=False,
     )
 
