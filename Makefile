@@ -41,13 +41,14 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 # Versions and hashes of every package are in $(LOCK), for Python 3.11 to 3.14 on any platform: what was tested is what
-# is installed, and a file that was changed on its way is refused. `make ... LOCK=` takes the newest versions instead.
+# is installed (--no-deps: nothing is resolved again), and a file that was changed on its way is refused.
+# `make ... LOCK=` takes the newest versions instead.
 LOCK ?= requirements/dev.txt
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 ifeq ($(LOCK),)
 INSTALL = $(BIN)/python $(PIP_INSTALL) --editable ".[test,lint]"
 else
-INSTALL = { $(BIN)/python $(PIP_INSTALL) --require-hashes --requirement $(LOCK) || \
+INSTALL = { $(BIN)/python $(PIP_INSTALL) --no-deps --require-hashes --requirement $(LOCK) || \
   { echo "The locked packages cannot be installed here. 'make $(MAKECMDGOALS) LOCK=' takes what the index offers."; exit 1; }; } \
   && $(BIN)/python $(PIP_INSTALL) --no-deps --no-build-isolation --editable .
 endif
@@ -150,7 +151,7 @@ IMPORTED := numpy, scipy, sklearn, networkx, igraph, dask, distributed, pyarrow,
   jinja2, pooch, click, rich, hypothesis, pytest
 # Warnings that old versions of others give on a newer Python or on newer neighbours say nothing about our code.
 OLD_WARNINGS := -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning
-test-oldest: INSTALL_VERSIONS = $(VERSIONS)/bin/python $(PIP_INSTALL) --require-hashes -r requirements/oldest.txt && \
+test-oldest: INSTALL_VERSIONS = $(VERSIONS)/bin/python $(PIP_INSTALL) --no-deps --require-hashes -r requirements/oldest.txt && \
   $(VERSIONS)/bin/python $(PIP_INSTALL) --no-deps --no-build-isolation --config-settings=build-dir=$(abspath $(VERSIONS))/cmake .
 test-newest: INSTALL_VERSIONS = $(VERSIONS)/bin/python $(PIP_INSTALL) --config-settings=build-dir=$(abspath $(VERSIONS))/cmake ".[test]"
 test-oldest test-newest: VERSIONS = build/venv-$(@:test-%=%)

@@ -23,6 +23,7 @@ from sparseigen.components.choosing import (
     MOST_COMPONENTS,
     ChosenComponent,
     choose_components,
+    weigh_nearby,
 )
 from sparseigen.components.sequential import BLOCK, Planned, choose_cardinalities, solve_each, sparse_components
 from sparseigen.components.significance import (
@@ -31,7 +32,6 @@ from sparseigen.components.significance import (
     VariableTests,
     adjust_p_values,
     find_p_values,
-    weigh_evidence,
 )
 from sparseigen.config import require
 from sparseigen.errors import NotSignificantWarning, OptionError, UnsupportedOperatorError
@@ -315,8 +315,8 @@ def assess_components(
         statistics = tests.test(vector).statistics
         p_values = np.where(tests.live, find_p_values(statistics, tests.freedom), 1.0)
         adjusted = adjust_p_values(p_values, tests.count)
-        evidence = weigh_evidence(statistics[vector.indices], tests.freedom, tests.count)
         members, k = np.flatnonzero(adjusted <= LEVEL), len(vector.indices)
+        evidence = weigh_nearby(tests, vector)
         chosen.append(
             ChosenComponent(members, vector.weights, 0.0, k, members, statistics, p_values, adjusted, evidence)
         )

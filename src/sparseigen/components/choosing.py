@@ -273,6 +273,19 @@ def _climb(tests: VariableTests, vector: SparseVector, level: float, *, scaled: 
     return _Climbed(vector, excess, tested.statistics, tested.covariances)
 
 
+def weigh_nearby(tests: VariableTests, vector: SparseVector) -> float:
+    """The evidence for the component that a given vector points at: of the set to which a climb from it leads.
+
+    The given variables themselves were not chosen by significance, and their evidence is not calibrated. A set that
+    shares less than half of the smaller one is another component: -inf, as where the climb ends with nothing.
+    """
+    climbed = _climb(tests, vector, LEVEL, scaled=False)
+    if climbed is None or _overlap(climbed.indices, vector.indices) < 0.5:
+        return -np.inf
+    members = select(climbed.statistics, tests.freedom, LEVEL, tests.count)
+    return weigh_evidence(climbed.statistics[members], tests.freedom, tests.count) if len(members) >= 2 else -np.inf
+
+
 def _weigh(tests: VariableTests, covariances: Floats, members: Indices, *, scaled: bool) -> SparseVector:
     """The power step on these variables."""
     weights = covariances[members] / tests.variances[members] if scaled else covariances[members]
