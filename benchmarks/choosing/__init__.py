@@ -1,1 +1,1 @@
-"""How well the number of components and of their variables is found: planted truth, pure noise, fresh designs, speed."""
+"""How well the numbers of components and of their variables are found: planted, noise, fresh designs, speed."""

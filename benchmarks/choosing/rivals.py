@@ -52,7 +52,7 @@ def support_by_cross_validation(data: Floats, *, scale: bool, rng: np.random.Gen
     folds = rng.permutation(len(values)) % FOLDS
     held_out: NDArray[np.float64] | float = 0.0
     for fold in range(FOLDS):
-        grid, vectors = _find_path(values[folds != fold], scale=False)
+        _, vectors = _find_path(values[folds != fold], scale=False)
         rest = values[folds == fold] - values[folds != fold].mean(axis=0)
         held_out = held_out + np.array([float(((rest @ vector) ** 2).sum()) for vector in vectors])
     _, vectors = _find_path(values, scale=False)
@@ -60,7 +60,10 @@ def support_by_cross_validation(data: Floats, *, scale: bool, rng: np.random.Gen
 
 
 def support_by_ebic(data: Floats, *, scale: bool) -> Indices:
-    """The k of least extended BIC of a spiked covariance: likelihood of x ~ N(0, s(I + theta vv')), k log n + 2 log C(p, k)."""
+    """The k of least extended BIC of a spiked covariance.
+
+    That is the deviance of x ~ N(0, s(I + theta vv')) plus k log n + 2 log C(p, k) (Chen and Chen 2008).
+    """
     from scipy.special import gammaln
 
     values = _standardise(data, scale=scale)
