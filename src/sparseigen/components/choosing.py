@@ -53,8 +53,8 @@ SAME_SHARE = 0.8
 """Sets that share this much are the same component."""
 MOST_COMPONENTS = 50
 """Where the number of components is to be found."""
-FACTOR_STEPS, LEAST_NOISE = 4, 0.05
-"""Steps to the loadings and noise variances of a component, and the least share of a variable that is noise."""
+FACTOR_STEPS, LOADING_STEPS, LEAST_NOISE = 3, 20, 0.05
+"""Products and cheap steps to the loadings of a component, and the least share of a variable that is noise."""
 FEWEST_FREE = 4
 """Degrees of freedom below which nothing can be significant."""
 
@@ -147,9 +147,10 @@ def _weigh_by_noise(tests: VariableTests, vector: SparseVector) -> SparseVector:
         if not length > 0.0:
             return vector
         loadings = between / np.sqrt(length)
-        for _ in range(FACTOR_STEPS):  # each variable's own part is missing from the sum that scales its loading
+        for _ in range(LOADING_STEPS):  # each variable's own part is missing from the sum that scales its loading
             along = float(weights @ loadings) - weights * loadings
-            loadings = between / np.where(along > 0.0, along, np.inf)
+            whole = between / np.where(along > 0.0, along, np.inf)
+            loadings = np.copysign(np.sqrt(loadings * whole), between)  # halfway: whole steps go to and fro
         noise = np.maximum(variances - loadings**2, LEAST_NOISE * variances)
         weights = loadings / noise
         weights = weights / np.linalg.norm(weights)

@@ -40,8 +40,9 @@ LARGEST_DECOMPOSED, LONG_ITERATION = 1500, 100
 """Size of the eigenproblems that are solved by decomposition, and power steps for larger ones."""
 LARGEST_SCAN, SCANNED_AT_ONCE = 2e10, 256
 """Multiplications that all pairs of variables may cost, and variables at a time."""
-LARGEST_VALUE = 2.0
-"""In standard deviations: what is above counts as this much where pairs are looked at."""
+LARGEST_VALUE, NORMAL_MEDIAN = 2.0, 0.6745
+"""In standard deviations: what is above counts as this much where pairs are looked at; and the median magnitude of a
+normal variable in the same unit."""
 FEW_SAMPLES = 256
 """Whose inner products cost no more than a subspace iteration."""
 CACHED_ROWS = 1 << 22
@@ -197,7 +198,9 @@ class RowTests(VariableTests):
     def correlate(self, indices: Indices) -> Floats:
         """One product with the data, large values cut: two outliers in one sample are not a relation."""
         rows = self.samples.gather(indices)
-        most = LARGEST_VALUE * np.sqrt(self.variances[indices])[:, None]
+        middle = np.median(np.abs(rows), axis=1) / NORMAL_MEDIAN  # a standard deviation that outliers do not raise
+        usual = np.where(middle > 0.0, middle, np.sqrt(self.variances[indices]))
+        most = LARGEST_VALUE * usual[:, None]
         rows = np.clip(rows, -most, most)
         rows -= rows.mean(axis=1, keepdims=True)
         deviations = np.sqrt(np.einsum("ij,ij->i", rows, rows) / self.divisor)
