@@ -196,7 +196,7 @@ def find_components(
     >>> pitprops = se.datasets.load_pitprops()
     >>> results, significance = find_components(pitprops.operator(), "auto", "auto", n_samples=180)
     >>> [result.cardinality for result in results]
-    [7, 8, 7, 3]
+    [7, 8, 6, 4]
     >>> significance.describe(0, results[0].cardinality)
     '9 variables take part (FDR 1%), these 7 carry 97% of the component'
     """

@@ -53,8 +53,9 @@ SAME_SHARE = 0.8
 """Sets that share this much are the same component."""
 MOST_COMPONENTS = 50
 """Where the number of components is to be found."""
-FACTOR_STEPS, LOADING_STEPS, LEAST_NOISE = 3, 20, 0.05
-"""Products and cheap steps to the loadings of a component, and the least share of a variable that is noise."""
+FACTOR_STEPS, LOADING_STEPS, LEAST_NOISE = 3, 20, 0.25
+"""Products and cheap steps to the loadings of a component, and the least share of a variable that is noise: two near
+copies of each other must not be the whole score."""
 FEWEST_FREE = 4
 """Degrees of freedom below which nothing can be significant."""
 
