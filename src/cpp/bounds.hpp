@@ -11,6 +11,13 @@ namespace sparseigen {
 void top_row_sums(const double* block, std::size_t n_rows, std::size_t width, const std::int64_t* own,
                   const double* weights, std::size_t count, double* sums, double* least);
 
+// For every row f of a block, and any thresholds t >= 0, numbers that the same sums cannot exceed but for rounding:
+//   ceilings[f] = count t + the sum over j != own[f] of what |block[f, j]| * weights[j] exceeds t,
+// which is the sum itself where t lies between the count-th largest and the next. A threshold above zero goes in as a
+// guess; out comes the one used.
+void row_ceilings(const float* block, std::size_t n_rows, std::size_t width, const std::int64_t* own,
+                  const float* weights, std::size_t count, double* ceilings, float* thresholds);
+
 // One pass of the scaled bound at a node of the search. `members` are the variables still in play, the first
 // n_inside of them fixed in. A support takes all inside ones and `picks` of the others. For every member i
 //   sums[i]  = sum over the other inside members j and over the largest of the free ones of |A_ij| weights[j]

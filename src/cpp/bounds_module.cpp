@@ -25,6 +25,16 @@ void bind_bounds(nb::module_& m) {
         const KernelScope kernel;
         top_row_sums(block.data(), rows, width, own.data(), weights.data(), count, sums.data(), least.data());
     });
+    m.def("row_ceilings", [](Matrix<float> block, Positions own, Vector<float> weights, std::size_t count,
+                             NumbersOutput ceilings, Output<float> thresholds) {
+        const std::size_t rows = block.shape(0), width = block.shape(1);
+        expect(own.shape(0) == rows && weights.shape(0) == width, "lengths do not match");
+        expect(ceilings.shape(0) == rows && thresholds.shape(0) == rows, "outputs have the wrong length");
+        expect(width > 0, "rows are empty");
+        expect_below(own, width, "index out of range");
+        const KernelScope kernel;
+        row_ceilings(block.data(), rows, width, own.data(), weights.data(), count, ceilings.data(), thresholds.data());
+    }, as_is(), as_is(), as_is(), nb::arg(), as_is(), as_is());
     m.def("node_row_sums", [](Block matrix, Positions members, std::size_t n_inside, std::size_t picks, Numbers weights,
                               NumbersOutput sums, NumbersOutput least) {
         const std::size_t n = members.shape(0);

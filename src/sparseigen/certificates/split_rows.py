@@ -29,7 +29,9 @@ import numpy as np
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT
+from sparseigen.certificates.rough_rows import can_sum_roughly, find_rough_rows
 from sparseigen.certificates.scaled_rows import (
+    bound_rows_roughly,
     form_rows,
     row_ceilings,
     row_values,
@@ -62,6 +64,8 @@ THOROUGH, PASS_SHARE = 40.0, 16.0
 """How many times more work `tight` may take; how many times more a matrix product may do than other operations."""
 PASSES = 3
 """Passes that form rows where the matrix is not held."""
+OVERSHOOT = 1e-5
+"""By how much more than needed weights are raised: about what rough sums are off by."""
 RAISES = 8
 """Passes that raise the weights of the variables outside H."""
 
@@ -213,14 +217,16 @@ def surround(problem: BoundProblem, count: int, level: float, most_passes: int =
     heavy = np.sort(order[:count]).astype(np.int64)
     outside = np.setdiff1d(np.arange(problem.size, dtype=np.int64), heavy)
     outer, kept = np.inf, weights
-    diagonal = problem.diagonal
+    diagonal, rough = problem.diagonal, find_rough_rows(problem)
     for _ in range(most_passes if len(outside) else 0):
         rows = row_ceilings(problem, weights)[outside]
         formed = np.flatnonzero(rows > level)
-        if len(formed) and not problem.affords(len(formed), "row sums"):
-            break
         raised = outside[formed]
-        if len(raised):
+        if rough is not None:
+            rows[formed] = np.minimum(rows[formed], bound_rows_roughly(problem, rough, weights, raised))
+        elif len(formed) and not problem.affords(len(formed), "row sums"):
+            break
+        elif len(raised):
             rows[formed] = form_rows(problem, weights, raised)[0] - problem.margin
         reached = float(rows.max())
         if reached < outer:
@@ -231,7 +237,7 @@ def surround(problem: BoundProblem, count: int, level: float, most_passes: int =
         room = np.maximum(level - diagonal[raised], 1e-9)
         factor = np.where(diagonal[raised] < level, (rows[formed] - diagonal[raised]) / room, 1.0)
         weights = weights.copy()
-        weights[raised] *= np.clip(factor * (1.0 + 1e-9), 1.0, 4.0)
+        weights[raised] *= np.clip(factor * (1.0 + OVERSHOOT), 1.0, 4.0)
     return Surroundings(heavy, kept, outer if len(outside) else -np.inf)
 
 
@@ -282,7 +288,8 @@ def plan_split(problem: BoundProblem, most_work: float) -> Plan | None:
         return None
     if problem.operator.costs.transfers and not problem.holds_matrix:
         return None  # whole columns would have to be fetched
-    pass_work = 0.0 if problem.holds_matrix else 2.0 * float(size) * problem.operator.costs.product
+    at_hand = problem.holds_matrix or can_sum_roughly(problem)
+    pass_work = 0.0 if at_hand else 2.0 * float(size) * problem.operator.costs.product
     if PASSES * pass_work > PASS_SHARE * most_work:
         return None
     level = problem.achieved

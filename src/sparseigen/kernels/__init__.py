@@ -122,5 +122,6 @@ __all__ = [
 
 split_slopes = active.split_slopes
 split_update = active.split_update
+row_ceilings = active.row_ceilings
 top_row_sums = active.top_row_sums
 node_row_sums = active.node_row_sums

@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
 from sparseigen.kernels.block_search import MOST_HELD, BlockReport
-from sparseigen.kernels.numpy_reference import Indices, Numbers, Positions, Shadow, Steps, Vector, check_thread_count
+from sparseigen.kernels.numpy_reference import (
+    Indices,
+    Numbers,
+    Positions,
+    Shadow,
+    Single,
+    Steps,
+    Vector,
+    check_thread_count,
+)
 
 NAME = "compiled"
 
@@ -196,6 +205,15 @@ def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: 
     sums, least = np.empty(len(block)), np.empty(len(block))
     _compiled.top_row_sums(block, variables, weights, count, sums, least)
     return sums, least
+
+
+def row_ceilings(
+    block: Single, variables: Positions, weights: Single, count: int, thresholds: Single
+) -> tuple[Numbers, Single]:
+    """Per row f a number that the sum of ``top_row_sums`` exceeds by rounding alone, and the threshold it is made of."""
+    ceilings, used = np.empty(len(block)), thresholds.copy()
+    _compiled.row_ceilings(block, variables, weights, count, ceilings, used)
+    return ceilings, used
 
 
 def split_slopes(

@@ -21,6 +21,7 @@ Vector = NDArray[Any]
 Indices = NDArray[np.int64]
 Positions = NDArray[np.int64]
 Numbers = NDArray[np.float64]
+Single = NDArray[np.float32]
 Shadow = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 Steps = tuple[Indices, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]
@@ -292,6 +293,24 @@ def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: 
     products = np.abs(block) * weights
     products[np.arange(len(block)), variables] = 0.0
     return _sums_of_largest(products, count)
+
+
+def row_ceilings(
+    block: Single, variables: Positions, weights: Single, count: int, thresholds: Single
+) -> tuple[Numbers, Single]:
+    """Per row f a number that the sum of ``top_row_sums`` exceeds by rounding alone, and the threshold it is made of.
+
+    For any t >= 0 the sum of the ``count`` largest is at most count t plus the sum of all (product - t)+. Here t is the
+    smallest product of the sum; ``thresholds`` are guesses, which only the compiled kernel needs.
+    """
+    products = np.abs(block) * weights
+    products[np.arange(len(block)), variables] = 0.0
+    width = products.shape[1]
+    if count == 0:
+        return np.zeros(len(block)), thresholds.copy()
+    used = np.partition(products, max(width - count, 0), axis=1)[:, max(width - count, 0)]
+    excess = np.maximum(products - used[:, None], np.float32(0.0)).sum(axis=1, dtype=np.float64)
+    return count * used.astype(np.float64) + excess, used
 
 
 def split_slopes(

@@ -1,0 +1,116 @@
+"""Row sums in float32, never too small: which rows need not be formed exactly, at a fraction of the cost.
+
+For any threshold t >= 0 the sum of the c largest of some numbers is at most c t plus the sum of what each of them
+exceeds t by, and meets it where t lies between the c-th largest and the next. So no row is sorted (`row_ceilings`), and
+thresholds of the last weights are good guesses for the next.
+
+Rounding, with u = 2^-24. Entries come from a factor, A_ij = f_i'f_j, whose numbers are rounded to float32 and whose
+products are n-term sums in float32: off by at most (n + 4) u |f_i| |f_j| to the first order, 1.02 (n + 8) u |f_i| |f_j|
+in all; or they are those of a float64 matrix rounded once. The factor itself leaves out twice the entries' errors
+e, |A_ij - f_i'f_j| <= 2 sqrt(e_i e_j). Over the c largest products that adds at most |f_i| times the sum of the c largest
+|f_j| d_j, and the same with the roots of e. Weights are rounded upward. A product, what it exceeds t by, and sums of
+at most 19 of these in float32 are off by 22 u of themselves; the others are float64: 40 u covers all. Numbers too small
+for float32 lose 2^-126 each.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen import kernels
+from sparseigen.certificates.factor import FactorRows
+from sparseigen.certificates.problem import BoundProblem, Numbers
+from sparseigen.certificates.rounding import gamma, sum_of_largest
+from sparseigen.checks.memory import available_bytes
+from sparseigen.operators.contract import Indices
+from sparseigen.operators.matrix import cut_parts
+
+Single = NDArray[np.float32]
+
+UNIT = 2.0**-24
+LARGEST_HELD = 8192
+"""Matrices up to this size are held in float32, 256 MiB; of larger ones rows are made again in every pass."""
+MOST_WORK = 3.2e10
+"""Multiplications of one pass over a matrix that is not held: half a second."""
+LONGEST = 1 << 16
+"""Samples up to which the error of a product in float32 is small."""
+BLOCK_ENTRIES = 1 << 21
+"""Entries that are made at a time: what the caches hold."""
+LARGEST_WEIGHT = 2.0**60
+
+
+def can_sum_roughly(problem: BoundProblem) -> bool:
+    """Whether a pass over all rows in float32 is at hand: data in this memory, or a matrix that is held."""
+    operator, size = problem.operator, problem.size
+    if operator.costs.transfers or operator.costs.columns_per_pass is not None:
+        return False
+    if not 0 < operator.factor_rank <= LONGEST:
+        return problem.holds_matrix
+    return size <= LARGEST_HELD or float(size) ** 2 * operator.factor_rank <= MOST_WORK
+
+
+def find_rough_rows(problem: BoundProblem) -> RoughRows | None:
+    """The problem's, made when it is first asked for and shared by problems of the same matrix; None where it has none."""
+    if not can_sum_roughly(problem):
+        return None
+    shared = problem.shared
+    if "rough rows" not in shared:
+        shared["rough rows"] = RoughRows(problem)
+    found: RoughRows = shared["rough rows"]
+    return found
+
+
+class RoughRows:
+    """A scaled matrix in float32: held, or as the factor that makes its rows."""
+
+    def __init__(self, problem: BoundProblem) -> None:
+        self.size = size = problem.size
+        self.factor: Single | None = None
+        self.matrix: Single | None = None
+        self.lengths = self.roots = np.zeros(size)
+        self.share = UNIT
+        self.thresholds = np.zeros(size, dtype=np.float32)
+        """Those of the last pass: good guesses for the next."""
+        if not 0 < problem.operator.factor_rank <= LONGEST:
+            assert problem.dense is not None
+            self.matrix = problem.dense.astype(np.float32)
+            return
+        rows: Numbers = FactorRows(problem)[:]
+        rank = rows.shape[1]
+        self.share = 1.02 * (rank + 8) * UNIT
+        self.lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * (1.0 + 2.0 * gamma(rank + 4))
+        self.roots = np.sqrt(problem.entry_errors) * (1.0 + 4.0 * UNIT)
+        self.factor = rows.astype(np.float32)
+        if size <= LARGEST_HELD and 8 * size**2 < available_bytes():
+            self.matrix = np.empty((size, size), dtype=np.float32)
+            for part in cut_parts(size, float(size) * rank):
+                np.matmul(self.factor[part], self.factor.T, out=self.matrix[part])
+
+    @property
+    def held(self) -> bool:
+        """Whether a pass over all rows costs no products."""
+        return self.matrix is not None
+
+    def bound_sums(self, weights: Numbers, rows: Indices, count: int) -> Numbers:
+        """Per row i what the sum of the ``count`` largest |A_ij| d_j, j != i, does not exceed."""
+        if count == 0 or not float(weights.max()) < LARGEST_WEIGHT:
+            return np.zeros(len(rows)) if count == 0 else np.full(len(rows), np.inf)
+        raised = np.nextafter(weights.astype(np.float32), np.float32(np.inf))
+        ceilings, step = np.empty(len(rows)), max(1, BLOCK_ENTRIES // self.size)
+        for begin in range(0, len(rows), step):
+            part = rows[begin : begin + step]
+            found = kernels.row_ceilings(self._form(part), part, raised, count, self.thresholds[part])
+            ceilings[begin : begin + step], self.thresholds[part] = found
+        apart = self.share * self.lengths[rows] * sum_of_largest(self.lengths * weights, count)
+        apart += 2.0 * self.roots[rows] * sum_of_largest(self.roots * weights, count)
+        return ceilings * (1.0 + 40.0 * UNIT) + apart * (1.0 + 4.0 * gamma(count + 8)) + count * 2.0**-100
+
+    def _form(self, rows: Indices) -> Single:
+        """Rows of the matrix; neighbours are not copied."""
+        together = len(rows) > 0 and int(rows[-1]) - int(rows[0]) == len(rows) - 1
+        if self.matrix is not None:
+            return self.matrix[int(rows[0]) : int(rows[-1]) + 1] if together else self.matrix[rows]
+        assert self.factor is not None
+        made: Single = self.factor[rows] @ self.factor.T
+        return made
