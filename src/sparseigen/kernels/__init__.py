@@ -120,6 +120,7 @@ __all__ = [
 ]
 
 
+split_ceilings = active.split_ceilings
 split_slopes = active.split_slopes
 split_update = active.split_update
 row_ceilings = active.row_ceilings

@@ -216,20 +216,44 @@ def row_ceilings(
     return ceilings, used
 
 
+def split_ceilings(
+    matrix: Vector, rest: Vector, ratios: Vector, others: Vector, count: int, thresholds: Vector
+) -> tuple[Numbers, Vector]:
+    """Per row of a split what its sum of products exceeds by rounding alone, and the threshold that is made of."""
+    ceilings, used = np.empty(len(matrix)), thresholds.copy()
+    _compiled.split_ceilings(matrix, rest, ratios, others, count, ceilings, used)
+    return ceilings, used
+
+
 def split_slopes(
-    part: Numbers, ratios: Numbers, least: Numbers, weight: Numbers, density: Numbers, scale: Numbers
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Slopes in M and in log e of a split into rows and spectrum, and per row two sums and two largest numbers."""
-    slope, turn, per_row = np.empty_like(part), np.empty_like(part), np.empty((len(part), 4))
-    _compiled.split_slopes(part, ratios, least, weight, density, scale, slope, turn, per_row)
-    return slope, turn, per_row
+    matrix: Vector,
+    rest: Vector,
+    ratios: Vector,
+    thresholds: Vector,
+    density: Vector,
+    floor: float,
+    momentum: float,
+    slope: Vector,
+    turn: Vector,
+) -> Numbers:
+    """Slopes in M and in log e of a split, mixed in place into ``slope`` and ``turn``; two sums and two largest."""
+    norms, weight = np.empty(4), density.diagonal().copy()
+    _compiled.split_slopes(matrix, rest, ratios, thresholds, weight, density, floor, momentum, slope, turn, norms)
+    return norms
 
 
 def split_update(
-    part: Numbers, ratios: Numbers, slope: Numbers, turn: Numbers, scale: Numbers, step: float, most: float
+    matrix: Vector,
+    rest: Vector,
+    ratios: Vector,
+    slope: Vector,
+    turn: Vector,
+    floor: float,
+    step: float,
+    most: float,
 ) -> None:
     """Move M and the ratios against their slopes, in place."""
-    _compiled.split_update(part, ratios, slope, turn, scale, step, most)
+    _compiled.split_update(matrix, rest, ratios, slope, turn, floor, step, most)
 
 
 def node_row_sums(
