@@ -24,7 +24,7 @@ from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import gamma, sum_of_largest
 from sparseigen.checks.memory import available_bytes
 from sparseigen.operators.contract import Indices
-from sparseigen.operators.matrix import cut_parts
+from sparseigen.operators.matrix import multiply
 
 Single = NDArray[np.float32]
 
@@ -83,9 +83,7 @@ class RoughRows:
         self.roots = np.sqrt(problem.entry_errors) * (1.0 + 4.0 * UNIT)
         self.factor = rows.astype(np.float32)
         if size <= LARGEST_HELD and 8 * size**2 < available_bytes():
-            self.matrix = np.empty((size, size), dtype=np.float32)
-            for part in cut_parts(size, float(size) * rank):
-                np.matmul(self.factor[part], self.factor.T, out=self.matrix[part])
+            self.matrix = multiply(self.factor, self.factor.T)
 
     @property
     def held(self) -> bool:
@@ -112,5 +110,5 @@ class RoughRows:
         if self.matrix is not None:
             return self.matrix[int(rows[0]) : int(rows[-1]) + 1] if together else self.matrix[rows]
         assert self.factor is not None
-        made: Single = self.factor[rows] @ self.factor.T
+        made: Single = multiply(self.factor[rows], self.factor.T)
         return made

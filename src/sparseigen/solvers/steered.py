@@ -22,6 +22,7 @@ from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.certificates.split_rows import MOST_WORK, THOROUGH
+from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate, Stage, StopReason
 from sparseigen.solvers.eigenpairs import recompute_value
@@ -187,7 +188,8 @@ def solve_steered(operator: Operator, cardinality: int, options: SolverOptions) 
     On Ctrl-C raises SolveInterrupted whose ``result`` is the outcome with the bracket reached, or None.
     """
     steering = Steering(operator, cardinality, options)
-    with KeepWhenInterrupted(lambda inner: steering.rescue()):
+    # Long rows of small decompositions: threads of BLAS would wait for each other, and long products have ours.
+    with KeepWhenInterrupted(lambda inner: steering.rescue()), one_blas_thread():
         steering.run()
     return steering.outcome()
 
