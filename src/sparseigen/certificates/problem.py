@@ -69,8 +69,8 @@ class BoundProblem:
     exponent: int = field(init=False)
     columns_left: float = field(init=False)
     """Columns of A that may still be asked for."""
-    settled: tuple[SparseVector | None, float, Numbers] | None = field(init=False, default=None)
-    """The row bound from an answer, and its weights."""
+    settled: tuple[SparseVector | None, float, Numbers, Numbers] | None = field(init=False, default=None)
+    """The row bound from an answer, its weights and its rows."""
     shared: dict[str, Any] = field(init=False, default_factory=dict)
     """What bounds of the same matrix, at any cardinality, made once for all."""
     left_out: str = field(init=False, default="")

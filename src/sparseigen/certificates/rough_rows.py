@@ -11,6 +11,10 @@ e, |A_ij - f_i'f_j| <= 2 sqrt(e_i e_j). Over the c largest products that adds at
 |f_j| d_j, and the same with the roots of e. Weights are rounded upward. A product, what it exceeds t by, and sums of
 at most 19 of these in float32 are off by 22 u of themselves; the others are float64: 40 u covers all. Numbers too small
 for float32 lose 2^-126 each.
+
+Where few weights change, sums are not formed again. With t as before, column j adds (|A_ij| d_j' - t)+ less
+(|A_ij| d_j - t)+, off by two roundings each of the number that exceeds t: 8 u times the sums before and after, which
+hold what exceeds t, and 16 u t per column are added for them.
 """
 
 from __future__ import annotations
@@ -72,6 +76,10 @@ class RoughRows:
         self.share = UNIT
         self.thresholds = np.zeros(size, dtype=np.float32)
         """Those of the last pass: good guesses for the next."""
+        self.ceilings = np.full(size, np.inf)
+        """Of the last pass, before what rounding adds; infinite where a row was left out."""
+        self.state: tuple[Numbers, int] | None = None
+        """The weights and the count that the ceilings belong to."""
         if not 0 < problem.operator.factor_rank <= LONGEST:
             assert problem.dense is not None
             self.matrix = problem.dense.astype(np.float32)
@@ -94,15 +102,43 @@ class RoughRows:
         """Per row i what the sum of the ``count`` largest |A_ij| d_j, j != i, does not exceed."""
         if count == 0 or not float(weights.max()) < LARGEST_WEIGHT:
             return np.zeros(len(rows)) if count == 0 else np.full(len(rows), np.inf)
-        raised = np.nextafter(weights.astype(np.float32), np.float32(np.inf))
-        ceilings, step = np.empty(len(rows)), max(1, BLOCK_ENTRIES // self.size)
+        raised = _round_up(weights)
+        self.ceilings[:], self.state = np.inf, (weights.copy(), count)
+        step = max(1, BLOCK_ENTRIES // self.size)
         for begin in range(0, len(rows), step):
             part = rows[begin : begin + step]
             found = kernels.row_ceilings(self._form(part), part, raised, count, self.thresholds[part])
-            ceilings[begin : begin + step], self.thresholds[part] = found
+            self.ceilings[part], self.thresholds[part] = found
+        return self._raise_sums(weights, rows, count)
+
+    def list_changes(self, weights: Numbers, count: int) -> Indices | None:
+        """The variables whose weight is not that of the last pass; None where there was none for this count."""
+        if self.state is None or self.state[1] != count or not float(weights.max()) < LARGEST_WEIGHT:
+            return None
+        return np.flatnonzero(weights != self.state[0]).astype(np.int64)
+
+    def change_sums(self, weights: Numbers, changed: Indices, count: int) -> Numbers:
+        """The bounds of all rows of the last pass after some weights changed; infinite for rows that it left out."""
+        assert self.state is not None
+        old, new, added = _round_up(self.state[0]), _round_up(weights), np.zeros(self.size)
+        step = max(1, BLOCK_ENTRIES // self.size)
+        for begin in range(0, len(changed), step):
+            part = changed[begin : begin + step]
+            block = np.abs(self._form(part))
+            block[np.arange(len(part)), part] = 0.0
+            risen = np.maximum(block * new[part, None] - self.thresholds, 0.0)
+            risen -= np.maximum(block * old[part, None] - self.thresholds, 0.0)
+            added += risen.sum(axis=0, dtype=np.float64)
+        slack = 2.0 * self.ceilings + np.abs(added) + 2.0 * len(changed) * self.thresholds.astype(np.float64)
+        self.ceilings, self.state = self.ceilings + added + 8.0 * UNIT * slack, (weights.copy(), count)
+        return self._raise_sums(weights, np.arange(self.size, dtype=np.int64), count)
+
+    def _raise_sums(self, weights: Numbers, rows: Indices, count: int) -> Numbers:
+        """The ceilings past every rounding."""
         apart = self.share * self.lengths[rows] * sum_of_largest(self.lengths * weights, count)
         apart += 2.0 * self.roots[rows] * sum_of_largest(self.roots * weights, count)
-        return ceilings * (1.0 + 40.0 * UNIT) + apart * (1.0 + 4.0 * gamma(count + 8)) + count * 2.0**-100
+        raised: Numbers = self.ceilings[rows] * (1.0 + 40.0 * UNIT) + apart * (1.0 + 4.0 * gamma(count + 8))
+        return raised + count * 2.0**-100
 
     def _form(self, rows: Indices) -> Single:
         """Rows of the matrix; neighbours are not copied."""
@@ -112,3 +148,9 @@ class RoughRows:
         assert self.factor is not None
         made: Single = multiply(self.factor[rows], self.factor.T)
         return made
+
+
+def _round_up(weights: Numbers) -> Single:
+    """The weights in float32, none smaller than it was."""
+    raised: Single = np.nextafter(weights.astype(np.float32), np.float32(np.inf))
+    return raised

@@ -184,6 +184,8 @@ WHOLE_PASSES = 2
 """Of those, how many may form more than a quarter of the rows."""
 FORMED_SHARE = 32
 """Where rows have ceilings, one in so many is formed: that costs as much as the ceilings of all."""
+RISES, FEW_CHANGED = 6, 8
+"""Times that weights are raised where a pass over all rows costs products; one weight in so many counts as few."""
 NEAR = 1e-3
 """A gap of rough rows below which exact ones are worth forming."""
 FLOOR = 1e-7
@@ -199,8 +201,10 @@ def scaled_row_bound(problem: BoundProblem) -> float:
     return settle_weights(problem)[0]
 
 
-def settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
-    """The best bound of the iteration, and the weights d that gave it; they prove a bound for every cardinality.
+def settle_weights(problem: BoundProblem) -> tuple[float, Numbers, Numbers]:
+    """The best bound of the iteration, the weights d that gave it, and the proven values of the rows with them.
+
+    Weights prove a bound for every cardinality.
 
     The problem remembers them for other bounds from the same answer.
     """
@@ -209,13 +213,15 @@ def settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
     return problem.settled[1:]
 
 
-def _settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
+def _settle_weights(problem: BoundProblem) -> tuple[float, Numbers, Numbers]:
     rough = find_rough_rows(problem)
+    if rough is not None and not rough.held:
+        return _raise_weights(problem, rough)
     held = problem.holds_matrix if rough is None else rough.held
     passes = PASSES if held else PASSES_FROM_DATA
     whole = passes if problem.operator.costs.transfers else WHOLE_PASSES  # a device forms rows faster than it waits
     weights = best_weights = starting_weights(problem)
-    best, previous = np.inf, np.inf
+    best, previous, best_rows = np.inf, np.inf, np.full(problem.size, np.inf)
     for done in range(passes):
         if not held and done >= whole:
             formed = int((row_ceilings(problem, weights) > problem.achieved).sum())
@@ -225,13 +231,52 @@ def _settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
         if not np.isfinite(bound):
             break
         if bound < best:
-            best, best_weights = bound, weights
+            best, best_weights, best_rows = bound, weights, rows
         settled = done > 1 and bound > previous * (1.0 - 1e-5)
         if settled or best <= problem.achieved * (1.0 + problem.target_gap) or problem.out_of_time:
             break
         previous = bound
         weights = improve_weights(weights, rows)
-    return best, best_weights
+    return best, best_weights, best_rows
+
+
+def _raise_weights(problem: BoundProblem, rough: RoughRows) -> tuple[float, Numbers, Numbers]:
+    """The same where every pass over all rows costs products: one, then d_i <- d_i r_i for rows above the answer alone.
+
+    Those are few as a rule; where not, there is a second pass with other weights for all.
+    """
+    weights, whole = starting_weights(problem), WHOLE_PASSES - 1
+    best, rows = scaled_row_values(problem, weights)
+    best_weights, best_rows = weights, rows
+    for _ in range(RISES):
+        above = np.flatnonzero(rows > problem.achieved)
+        if len(above) == 0 or not np.isfinite(best) or problem.out_of_time:
+            break
+        weights = weights.copy()
+        weights[above] *= np.clip(rows[above] / max(problem.achieved, TINY), 1.0, 4.0)
+        changed = update_rows(problem, rough, weights)
+        if changed is not None:
+            bound, rows = changed
+        elif whole == 0:
+            break
+        else:
+            whole, weights = whole - 1, improve_weights(best_weights, best_rows)
+            bound, rows = scaled_row_values(problem, weights)
+        if bound >= best:
+            break
+        best, best_weights, best_rows = bound, weights, rows
+    return best, best_weights, best_rows
+
+
+def update_rows(problem: BoundProblem, rough: RoughRows, weights: Numbers) -> tuple[float, Numbers] | None:
+    """The bound and the proven rows from the last pass where few weights changed since; None where not."""
+    changed = rough.list_changes(weights, problem.cardinality - 1)
+    if changed is None or FEW_CHANGED * len(changed) > problem.size:
+        return None
+    sums = rough.change_sums(weights, changed, problem.cardinality - 1)
+    rows = row_values(problem.diagonal, sums, weights, problem.cardinality, margin=problem.margin)
+    rows = np.minimum(rows, row_ceilings(problem, weights))
+    return float(rows.max()), rows
 
 
 def starting_weights(problem: BoundProblem) -> Numbers:

@@ -36,6 +36,7 @@ from sparseigen.certificates.scaled_rows import (
     row_ceilings,
     row_values,
     settle_weights,
+    update_rows,
 )
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.kernels.eigen import one_blas_thread
@@ -52,6 +53,8 @@ LONGEST = 0.7
 """Largest change of log e, and of M relative to A, in one step."""
 MOMENTUM = 0.8
 """The share of the last direction in the next one, towards which it grows: it halves the number of steps."""
+DIVERGED = 2.5
+"""Where the gap is this many times the smallest so far, steps go on from there, half as long."""
 SINGLE_FROM = 512
 """So many heavy variables or more move in float32: memory is the limit there."""
 REFRESHED = 8
@@ -59,7 +62,7 @@ REFRESHED = 8
 SMALLEST_LENGTH = 1e-30
 LOOK_BACK = 4
 """Steps that say whether the others are hopeless."""
-PATIENCE, GAIN, RAISE = 6, 0.01, 0.3
+PATIENCE, GAIN, RAISE = 4, 0.01, 0.3
 """Steps that gain less than the second share of the gap, after which the level sought is raised by the third."""
 FEWEST, HEAVY = 200, 4
 """Heavy variables: at least the first, and the second per variable chosen."""
@@ -126,25 +129,29 @@ def lower_split(
     """
     moving = _Moving(split)
     best, course, stale, below, lowest = split.value, [], 0, level, np.inf
-    improved = False
-    for done in range(steps):
+    improved, boldness, since = False, 1.0, 0
+    for _ in range(steps):
         values, vectors, diagonal = moving.look()
         top = max(float(values[-1]), float(diagonal.max()))
         if not np.isfinite(top):
             break
         if top < best:
-            best, improved = top, True
+            best, improved, boldness = top, True, min(1.2 * boldness, 1.0)
             moving.keep()
         course.append(best)
+        if improved and top - level > DIVERGED * (best - level):  # steps were too long
+            moving.restore()
+            boldness, since = 0.5 * boldness, 0
+            continue
         if best <= enough or out_of_time() or _is_hopeless(course, level, steps, hopeless_above):
             break
-        density, smooth = _soften(values, vectors, diagonal, top, max(TEMPERATURE * (top - level), 1e-12))
+        density, smooth = _soften(values, vectors, diagonal, top, max(TEMPERATURE * (best - level), 1e-12))
         stale = 0 if smooth < lowest - GAIN * (lowest - below) else stale + 1
         lowest = min(lowest, smooth)
         if stale >= PATIENCE:  # the level may be out of reach
             below, stale = below + RAISE * (lowest - below), 0
-        momentum = min(max(done - 2, 0) / (done + 6.0), MOMENTUM)
-        if not moving.step(density, smooth - below, momentum):
+        momentum, since = min(max(since - 2, 0) / (since + 6.0), MOMENTUM), since + 1
+        if not moving.step(density, boldness * (smooth - below), momentum):
             break
     return moving.kept_split(split, best) if improved else split
 
@@ -204,6 +211,12 @@ class _Moving:
         """Remember where it is."""
         np.copyto(self.kept[0], self.rest)
         np.copyto(self.kept[1], self.ratios)
+
+    def restore(self) -> None:
+        """Go back there, and forget the directions."""
+        np.copyto(self.rest, self.kept[0])
+        np.copyto(self.ratios, self.kept[1])
+        self.slope[:], self.turn[:] = 0.0, 0.0
 
     def kept_split(self, split: Split, value: float) -> Split:
         """The split that was remembered."""
@@ -316,34 +329,47 @@ def surround(problem: BoundProblem, count: int, level: float, most_passes: int =
     """
     assert problem.vector is not None
     chosen = problem.vector.indices
-    _, weights = settle_weights(problem)
+    _, weights, known = settle_weights(problem)
     order = np.argsort(-weights, kind="stable")
     order = np.concatenate([chosen, order[~np.isin(order, chosen)]])
     heavy = np.sort(order[:count]).astype(np.int64)
     outside = np.setdiff1d(np.arange(problem.size, dtype=np.int64), heavy)
-    outer, kept = np.inf, weights
-    diagonal, rough = problem.diagonal, find_rough_rows(problem)
-    for _ in range(most_passes if len(outside) else 0):
-        rows = row_ceilings(problem, weights)[outside]
-        formed = np.flatnonzero(rows > level)
-        raised = outside[formed]
-        if rough is not None:
-            rows[formed] = np.minimum(rows[formed], bound_rows_roughly(problem, rough, weights, raised))
-        elif len(formed) and not problem.affords(len(formed), "row sums"):
+    outer, kept, diagonal = np.inf, weights, problem.diagonal
+    for done in range(most_passes if len(outside) else 0):
+        rows = known - problem.margin if done == 0 else _form_outside(problem, weights, outside, level)
+        if rows is None:
             break
-        elif len(raised):
-            rows[formed] = form_rows(problem, weights, raised)[0] - problem.margin
+        rows = rows[outside]
         reached = float(rows.max())
         if reached < outer:
             outer, kept = reached, weights
         if outer <= level or problem.out_of_time:
             break
         # Row i less its diagonal entry falls as 1 / d_i.
+        above = rows > level
+        raised, rows = outside[above], rows[above]
         room = np.maximum(level - diagonal[raised], 1e-9)
-        factor = np.where(diagonal[raised] < level, (rows[formed] - diagonal[raised]) / room, 1.0)
+        factor = np.where(diagonal[raised] < level, (rows - diagonal[raised]) / room, 1.0)
         weights = weights.copy()
         weights[raised] *= np.clip(factor * (1.0 + OVERSHOOT), 1.0, 4.0)
     return Surroundings(heavy, kept, outer if len(outside) else -np.inf)
+
+
+def _form_outside(problem: BoundProblem, weights: Numbers, outside: Indices, level: float) -> Numbers | None:
+    """Proven values of the rows outside, entries' errors left out and others infinite; None where they cost too much."""
+    rough, rows = find_rough_rows(problem), np.full(problem.size, np.inf)
+    rows[outside] = row_ceilings(problem, weights)[outside]
+    wanted = outside[rows[outside] > level]
+    if rough is not None and not rough.held:
+        changed = update_rows(problem, rough, weights)
+        return None if changed is None else changed[1] - problem.margin
+    if rough is not None:
+        rows[wanted] = np.minimum(rows[wanted], bound_rows_roughly(problem, rough, weights, wanted))
+    elif len(wanted) and not problem.affords(len(wanted), "row sums"):
+        return None
+    elif len(wanted):
+        rows[wanted] = form_rows(problem, weights, wanted)[0] - problem.margin
+    return rows
 
 
 def begin_split(problem: BoundProblem, around: Surroundings) -> Split:
@@ -404,7 +430,7 @@ def plan_split(problem: BoundProblem, most_work: float) -> Plan | None:
         return None
     rough = find_rough_rows(problem)
     held = problem.holds_matrix if rough is None else rough.held
-    around = surround(problem, count, close, RAISES if held else PASSES)
+    around = surround(problem, count, close, RAISES if held or rough is not None else PASSES)
     if around.outer + problem.margin >= problem.best:
         return None
     enough = max(close, around.outer)

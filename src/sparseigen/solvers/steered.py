@@ -20,6 +20,7 @@ from sparseigen.certificates.penalised_dual import can_ascend
 from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
+from sparseigen.certificates.rough_rows import can_sum_roughly
 from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.certificates.split_rows import MOST_WORK, THOROUGH
 from sparseigen.kernels.eigen import one_blas_thread
@@ -46,6 +47,8 @@ BLOCK_WORK = {"default": 1.0e8, "thorough": 5.0e9}
 NEARLY, FEW, HOPELESS = 1e-3, 64, 0.5
 """`default` makes no split where the gap is below the first and more variables are chosen than a search over supports
 can decide on, or where the gap is above the third."""
+MANY = 8
+"""Where one variable in so many is chosen, the largest eigenvalue of all is tried before a split."""
 TINY = 64
 """Up to this size the search over blocks comes before further starts."""
 
@@ -246,6 +249,10 @@ def bound_rows(steering: Steering) -> None:
 def split_rows(steering: Steering) -> None:
     """Rows and spectrum together; where that removes most variables, the search over the blocks of the others."""
     problem, effort = steering.pose(), steering.options.effort
+    if MANY * steering.cardinality >= problem.size:
+        steering.lower(["largest eigenvalue"])
+        if problem.closed:
+            return
     name = "converged split rows" if effort == "thorough" else "split rows"
     steering.tried[name] = steering.support
     work = MOST_WORK * (THOROUGH if effort == "thorough" else 1.0)
@@ -306,9 +313,10 @@ def _is_tiny(steering: Steering) -> bool:
     return steering.operator.size <= TINY and _can_search_blocks(steering)
 
 
-def _holds_matrix(steering: Steering) -> bool:
+def _has_rows(steering: Steering) -> bool:
     """Whether there are rows at hand that were not tried with this answer."""
-    return steering.pose().holds_matrix and bool(steering.untried(["scaled rows"]))
+    problem = steering.pose()
+    return (problem.holds_matrix or can_sum_roughly(problem)) and bool(steering.untried(["scaled rows"]))
 
 
 def _split_promises(steering: Steering) -> bool:
@@ -328,7 +336,7 @@ STAGES = (
     StageSpec("more starts", run_more_starts, BEYOND_QUICK, proves=False),
     StageSpec("swaps", exchange, BEYOND_QUICK, proves=False),
     StageSpec("bound", prove_quickly, BEYOND_QUICK, proves=True),
-    StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_holds_matrix),
+    StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_has_rows),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
     StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_split_promises),
     StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_can_search_blocks),
