@@ -115,6 +115,10 @@ double lowest_ceiling(const std::vector<T>& values, std::size_t width, std::size
         }
         const bool more = found.count > count;
         if (256 * (more ? found.count - count : count - found.count) <= count || t == T(0)) break;
+        if (pass == 0 && found.count == 0 && *threshold > T(0)) {  // a guess above all values says nothing
+            t = guess_threshold(values, width, count);
+            continue;
+        }
         (more ? below : above) = End<T>{t, static_cast<double>(found.count)};
         repeated = side == (more ? 1 : 2) ? repeated + 1 : 0;
         side = more ? 1 : 2;

@@ -33,6 +33,8 @@ from sparseigen.operators.matrix import multiply
 Single = NDArray[np.float32]
 
 UNIT = 2.0**-24
+SMALLEST = 512
+"""Below this size exact rows cost no more."""
 LARGEST_HELD = 8192
 """Matrices up to this size are held in float32, 256 MiB; of larger ones rows are made again in every pass."""
 MOST_WORK = 3.2e10
@@ -47,10 +49,11 @@ LARGEST_WEIGHT = 2.0**60
 def can_sum_roughly(problem: BoundProblem) -> bool:
     """Whether a pass over all rows in float32 is at hand: data in this memory, or a matrix that is held."""
     operator, size = problem.operator, problem.size
-    if operator.costs.transfers or operator.costs.columns_per_pass is not None:
+    if size < SMALLEST or operator.costs.transfers or operator.costs.columns_per_pass is not None:
         return False
     if not 0 < operator.factor_rank <= LONGEST:
-        return problem.holds_matrix
+        affordable = problem.columns_left >= size and size <= LARGEST_HELD
+        return "rough rows" in problem.shared or problem.holds_matrix or affordable
     return size <= LARGEST_HELD or float(size) ** 2 * operator.factor_rank <= MOST_WORK
 
 
@@ -81,8 +84,9 @@ class RoughRows:
         self.state: tuple[Numbers, int] | None = None
         """The weights and the count that the ceilings belong to."""
         if not 0 < problem.operator.factor_rank <= LONGEST:
-            assert problem.dense is not None
-            self.matrix = problem.dense.astype(np.float32)
+            self.matrix = np.empty((size, size), dtype=np.float32)
+            for members, block in problem.blocks():
+                self.matrix[members] = block
             return
         rows: Numbers = FactorRows(problem)[:]
         rank = rows.shape[1]

@@ -308,7 +308,7 @@ def row_ceilings(
     width = products.shape[1]
     if count == 0:
         return np.zeros(len(block)), thresholds.copy()
-    used = np.partition(products, max(width - count, 0), axis=1)[:, max(width - count, 0)]
+    used = np.partition(products, max(width - count, 0), axis=1)[:, max(width - count, 0)].copy()
     excess = np.maximum(products - used[:, None], np.float32(0.0)).sum(axis=1, dtype=np.float64)
     return count * used.astype(np.float64) + excess, used
 
@@ -326,7 +326,7 @@ def split_ceilings(
     width = products.shape[1]
     if count == 0:
         return np.zeros(len(matrix)), thresholds.copy()
-    used = np.partition(products, max(width - count, 0), axis=1)[:, max(width - count, 0)]
+    used = np.partition(products, max(width - count, 0), axis=1)[:, max(width - count, 0)].copy()
     excess = np.maximum(products - used[:, None], 0.0).sum(axis=1, dtype=np.float64)
     return count * used.astype(np.float64) + excess, used
 
