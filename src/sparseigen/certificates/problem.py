@@ -71,6 +71,8 @@ class BoundProblem:
     """Columns of A that may still be asked for."""
     settled: tuple[SparseVector | None, float, Numbers, Numbers] | None = field(init=False, default=None)
     """The row bound from an answer, its weights and its rows."""
+    closing_only: bool = field(init=False, default=False)
+    """Whether closed forms that leave a gap need not be proven: another bound follows."""
     shared: dict[str, Any] = field(init=False, default_factory=dict)
     """What bounds of the same matrix, at any cardinality, made once for all."""
     left_out: str = field(init=False, default="")

@@ -186,6 +186,8 @@ FORMED_SHARE = 32
 """Where rows have ceilings, one in so many is formed: that costs as much as the ceilings of all."""
 RISES, FEW_CHANGED = 6, 8
 """Times that weights are raised where a pass over all rows costs products; one weight in so many counts as few."""
+CHEAP_PASS = 2.0e10
+"""Multiplications of a pass over all rows that is made a second time."""
 NEAR = 1e-3
 """A gap of rough rows below which exact ones are worth forming."""
 FLOOR = 1e-7
@@ -245,7 +247,8 @@ def _raise_weights(problem: BoundProblem, rough: RoughRows) -> tuple[float, Numb
 
     Those are few as a rule; where not, there is a second pass with other weights for all.
     """
-    weights, whole = starting_weights(problem), WHOLE_PASSES - 1
+    weights = starting_weights(problem)
+    whole = WHOLE_PASSES - 1 if problem.size * problem.operator.costs.product <= CHEAP_PASS else 0
     best, rows = scaled_row_values(problem, weights)
     best_weights, best_rows = weights, rows
     for _ in range(RISES):
