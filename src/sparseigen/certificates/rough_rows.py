@@ -7,8 +7,8 @@ thresholds of the last weights are good guesses for the next.
 Rounding, with u = 2^-24. Entries come from a factor, A_ij = f_i'f_j, whose numbers are rounded to float32 and whose
 products are n-term sums in float32: off by at most (n + 4) u |f_i| |f_j| to the first order, 1.02 (n + 8) u |f_i| |f_j|
 in all; or they are those of a float64 matrix rounded once. The factor itself leaves out twice the entries' errors
-e, |A_ij - f_i'f_j| <= 2 sqrt(e_i e_j). Over the c largest products that adds at most |f_i| times the sum of the c largest
-|f_j| d_j, and the same with the roots of e. Weights are rounded upward. A product, what it exceeds t by, and sums of
+e, |A_ij - f_i'f_j| <= 2 sqrt(e_i e_j). Over the c largest products that adds at most |f_i| times the sum of the c
+largest |f_j| d_j, and the same with the roots of e. Weights are rounded upward. A product, what it exceeds t by, and sums of
 at most 19 of these in float32 are off by 22 u of themselves; the others are float64: 40 u covers all. Numbers too small
 for float32 lose 2^-126 each.
 
@@ -38,7 +38,7 @@ SMALLEST = 512
 LARGEST_HELD = 8192
 """Matrices up to this size are held in float32, 256 MiB; of larger ones rows are made again in every pass."""
 MOST_WORK, NOISE_WORK = 5.2e10, 3.2e10
-"""Multiplications of one pass over a matrix that is not held, half a second; and where the answer does not stand out."""
+"""Multiplications of one pass over a matrix that is not held, half a second; fewer where no answer stands out."""
 STANDS_OUT = 2.8
 """Above this many times the answer other bounds say that it does not: as on noise, where rows prove little too."""
 LONGEST = 1 << 16
@@ -62,7 +62,7 @@ def can_sum_roughly(problem: BoundProblem) -> bool:
 
 
 def find_rough_rows(problem: BoundProblem) -> RoughRows | None:
-    """The problem's, made when it is first asked for and shared by problems of the same matrix; None where it has none."""
+    """The problem's, made when first asked for and shared by problems of the same matrix; None where it has none."""
     if not can_sum_roughly(problem):
         return None
     shared = problem.shared

@@ -23,13 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, UNIT
 from sparseigen.certificates.rough_rows import can_sum_roughly, find_rough_rows
+from sparseigen.certificates.rounding import TINY, UNIT
 from sparseigen.certificates.scaled_rows import (
     bound_rows_roughly,
     form_rows,
@@ -175,7 +177,8 @@ class _Moving:
         size = len(split.matrix)
         dtype = np.float32 if size >= SINGLE_FROM else np.float64
         self.matrix, self.ratios = split.matrix.astype(dtype), split.ratios.astype(dtype)
-        self.rest, self.others = (split.matrix - split.part).astype(dtype), split.others.astype(dtype)
+        self.rest: NDArray[Any] = (split.matrix - split.part).astype(dtype)
+        self.others = split.others.astype(dtype)
         self.own, self.at = split.matrix.diagonal().copy(), np.diag_indices(size)
         self.count = min(split.cardinality, size + self.others.shape[1]) - 1
         # M moves in the metric of |A| plus a little, log e in that of ones.
@@ -187,9 +190,7 @@ class _Moving:
 
     def look(self) -> tuple[Numbers, Numbers, Numbers]:
         """Eigenvalues and vectors of C, and its diagonal."""
-        found = kernels.split_ceilings(
-            self.matrix, self.rest, self.ratios, self.others, self.count, self.thresholds
-        )
+        found = kernels.split_ceilings(self.matrix, self.rest, self.ratios, self.others, self.count, self.thresholds)
         rows, self.thresholds = found
         diagonal: Numbers = self.own + rows
         self.rest[self.at] = diagonal
@@ -228,8 +229,8 @@ class _Moving:
 class _Spectrum:
     """The leading eigenpairs of a matrix that changes a little from call to call.
 
-    A Rayleigh-Ritz step in the space of the vectors, of their residuals and of a few random ones, in the precision of the
-    matrix.
+    A Rayleigh-Ritz step in the space of the vectors, of their residuals and of a few random ones, in the precision of
+    the matrix.
     """
 
     def __init__(self, size: int) -> None:
@@ -356,7 +357,7 @@ def surround(problem: BoundProblem, count: int, level: float, most_passes: int =
 
 
 def _form_outside(problem: BoundProblem, weights: Numbers, outside: Indices, level: float) -> Numbers | None:
-    """Proven values of the rows outside, entries' errors left out and others infinite; None where they cost too much."""
+    """Proven values of the rows outside, entries' errors left out, others infinite; None where they cost too much."""
     rough, rows = find_rough_rows(problem), np.full(problem.size, np.inf)
     rows[outside] = row_ceilings(problem, weights)[outside]
     wanted = outside[rows[outside] > level]

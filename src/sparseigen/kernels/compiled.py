@@ -210,7 +210,7 @@ def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: 
 def row_ceilings(
     block: Single, variables: Positions, weights: Single, count: int, thresholds: Single
 ) -> tuple[Numbers, Single]:
-    """Per row f a number that the sum of ``top_row_sums`` exceeds by rounding alone, and the threshold it is made of."""
+    """Per row f a number that the sum of ``top_row_sums`` exceeds by rounding alone, and the threshold used."""
     ceilings, used = np.empty(len(block)), thresholds.copy()
     _compiled.row_ceilings(block, variables, weights, count, ceilings, used)
     return ceilings, used

@@ -298,7 +298,7 @@ def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: 
 def row_ceilings(
     block: Single, variables: Positions, weights: Single, count: int, thresholds: Single
 ) -> tuple[Numbers, Single]:
-    """Per row f a number that the sum of ``top_row_sums`` exceeds by rounding alone, and the threshold it is made of.
+    """Per row f a number that the sum of ``top_row_sums`` exceeds by rounding alone, and the threshold used.
 
     For any t >= 0 the sum of the ``count`` largest is at most count t plus the sum of all (product - t)+. Here t is the
     smallest product of the sum; ``thresholds`` are guesses, which only the compiled kernel needs.

@@ -19,8 +19,8 @@ from sparseigen.certificates.group_removal import split_and_search
 from sparseigen.certificates.penalised_dual import can_ascend
 from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
-from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.rough_rows import can_sum_roughly
+from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.certificates.split_rows import MOST_WORK, THOROUGH
 from sparseigen.kernels.eigen import one_blas_thread

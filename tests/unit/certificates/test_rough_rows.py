@@ -5,8 +5,8 @@ import pytest
 
 from sparseigen.certificates import rough_rows, scaled_rows
 from sparseigen.certificates.problem import BoundProblem
-from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.rough_rows import RoughRows, find_rough_rows
+from sparseigen.certificates.rounding import achieved_value
 from sparseigen.operators import as_operator
 from sparseigen.operators.build import covariance
 from sparseigen.operators.contract import SparseVector
@@ -36,7 +36,8 @@ def test_sums_of_data_are_never_too_small(rng, monkeypatch, scale, held):
         monkeypatch.setattr(rough_rows, "LARGEST_HELD", 10)
     problem = pose(covariance(draw(rng, scale)))
     rough = find_rough_rows(problem)
-    assert rough is not None and rough.held is held
+    assert rough is not None
+    assert rough.held is held
     weights, rows = np.exp(rng.standard_normal(SIZE)), np.arange(SIZE)
     exact, _, _ = problem.row_sums(weights, rows)
     for _ in range(2):  # the second time from good guesses

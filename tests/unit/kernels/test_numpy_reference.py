@@ -140,5 +140,3 @@ def test_row_ceilings_are_never_too_small_and_hardly_too_large(rng, width, count
         np.testing.assert_allclose(again, sums, rtol=1e-3, atol=1e-3)
         plain, _ = numpy_reference.row_ceilings(block, own, weights, count, guesses)
         np.testing.assert_allclose(plain, sums, rtol=1e-5)
-
-
