@@ -114,7 +114,7 @@ class BoundProblem:
         return matrix
 
     def _takes_from_dense(self, count: int) -> bool:
-        """Whether so many rows come from the matrix: it was formed already, or the data do not give a few at less cost."""
+        """Whether so many rows come from the matrix: it is there already, or data do not give them at less cost."""
         few = self.operator.factor_rank > 0 and FEW_ROWS * count <= self.size
         return self.holds_matrix and ("dense" in self.__dict__ or not few)
 

@@ -6,9 +6,9 @@ thresholds of the last weights are good guesses for the next.
 
 Rounding, with u = 2^-24. Entries come from a factor, A_ij = f_i'f_j, whose numbers are rounded to float32 and whose
 products are n-term sums in float32: off by at most (n + 4) u |f_i| |f_j| to the first order, 1.02 (n + 8) u |f_i| |f_j|
-in all; or they are those of a float64 matrix rounded once. The factor itself leaves out twice the entries' errors
-e, |A_ij - f_i'f_j| <= 2 sqrt(e_i e_j). Over the c largest products that adds at most |f_i| times the sum of the c
-largest |f_j| d_j, and the same with the roots of e. Weights are rounded upward. A product, what it exceeds t by, and sums of
+in all; or they are those of a float64 matrix rounded once. The factor itself leaves out twice the entries' errors e:
+|A_ij - f_i'f_j| <= 2 sqrt(e_i e_j). Over the c largest products that adds at most |f_i| times the sum of the c largest
+|f_j| d_j, and the same with the roots of e. Weights are rounded upward. A product, what it exceeds t by, and sums of
 at most 19 of these in float32 are off by 22 u of themselves; the others are float64: 40 u covers all. Numbers too small
 for float32 lose 2^-126 each.
 
