@@ -62,7 +62,7 @@ SINGLE_FROM = 512
 REFRESHED = 8
 """Steps after which the vectors that follow C are made orthonormal again."""
 SMALLEST_LENGTH = 1e-30
-LOOK_BACK = 4
+LOOK_BACK = 8
 """Steps that say whether the others are hopeless."""
 PATIENCE, GAIN, RAISE = 4, 0.01, 0.3
 """Steps that gain less than the second share of the gap, after which the level sought is raised by the third."""
@@ -70,7 +70,7 @@ FEWEST, HEAVY = 200, 4
 """Heavy variables: at least the first, and the second per variable chosen."""
 MOST_WORK, STEP_WORK = 4.0e9, 120.0
 """Operations of `default`, and of one step per entry among the heavy variables."""
-STEPS, MOST_STEPS = 20, 60
+STEPS, MOST_STEPS = 20, 90
 """Steps for which the number of heavy variables leaves room, and the most."""
 NEARLY = 3.0e-5
 """`default` is content with this gap where no search over supports closes it."""
