@@ -96,7 +96,14 @@ class Reduction:
         level = problem.achieved - problem.margin
         enough = max(enough, level + 0.3 * problem.target_gap * abs(level), self.around.outer)
         with one_blas_thread():
-            self.split = lower_split(self.split, level, steps, enough=enough, out_of_time=lambda: problem.out_of_time)
+            self.split = lower_split(
+                self.split,
+                level,
+                steps,
+                enough=enough,
+                hopeless_above=problem.best - problem.margin,
+                out_of_time=lambda: problem.out_of_time,
+            )
             inner = prove_split(self.split, hopeless_above=problem.best)
         return max(inner, self.around.outer) + problem.margin
 

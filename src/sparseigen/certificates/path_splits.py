@@ -13,7 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.scaled_rows import row_values, settle_weights
+from sparseigen.certificates.rough_rows import find_rough_rows
+from sparseigen.certificates.scaled_rows import bound_rows_roughly, row_values, settle_weights
 from sparseigen.certificates.split_rows import (
     FEWEST,
     HEAVY,
@@ -30,8 +31,10 @@ from sparseigen.operators.contract import Indices
 
 RAISES = 4
 """Passes over the others' rows that raise their weights, per group."""
-FIRST_SHARE, NEXT_SHARE = 0.3, 0.1
+FIRST_SHARE, NEXT_SHARE = 0.12, 0.04
 """Work at the first point of a group and at the others, as shares of that of a single bound."""
+FEWEST_FIRST, FEWEST_NEXT = 12, 5
+"""Steps that are made at least there."""
 BLOCK_ENTRIES = 1 << 21
 """Entries of rows that are sorted at a time."""
 
@@ -69,7 +72,7 @@ def split_values(questions: Sequence[BoundProblem]) -> Iterator[tuple[int, float
         level, close = _find_levels(question)
         steps = int(min((FIRST_SHARE if fresh else NEXT_SHARE) * MOST_WORK / (STEP_WORK * len(heavy) ** 2), MOST_STEPS))
         enough = max(close, ceiling)
-        split = lower_split(split, level, max(steps, 1), enough=enough, out_of_time=lambda: largest.out_of_time)
+        split = lower_split(split, level, max(steps, FEWEST_FIRST if fresh else FEWEST_NEXT), enough=enough, out_of_time=lambda: largest.out_of_time)
         value = max(prove_split(split, hopeless_above=question.best), float(ceiling)) + question.margin
         yield question.cardinality, value, "split rows"
 
@@ -131,6 +134,10 @@ def _raise_others(
 def _sum_rows(asked: Sequence[BoundProblem], chosen: Indices, weights: Numbers) -> Numbers:
     """The proven values of the rows chosen, one column for each point, entries' errors left out."""
     problem = asked[-1]
+    rough = find_rough_rows(problem)
+    if rough is not None:
+        columns = [bound_rows_roughly(question, rough, weights, chosen) for question in asked]
+        return np.stack(columns, axis=1)
     assert problem.dense is not None
     size, most = problem.size, problem.cardinality - 1
     terms = np.array([question.cardinality - 1 for question in asked])

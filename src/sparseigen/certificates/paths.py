@@ -222,7 +222,7 @@ def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]
         for question in [*questions[middle : middle + 1], *questions[:middle], *questions[middle + 1 :]]:
             question.columns_left = min(question.columns_left, left)
             if question is questions[middle]:
-                value, weights = settle_weights(question)
+                value, weights, _ = settle_weights(question)
             else:
                 value = scaled_row_values(question, weights)[0]
             left = question.columns_left

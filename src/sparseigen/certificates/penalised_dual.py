@@ -65,6 +65,10 @@ HOPELESS = 1.5
 """A closed form this many times above the best bound is not searched for a better penalty."""
 OUT_OF_REACH = 4.0
 """`default` gives up an ascent whose third step leaves this many times the gap that another bound leaves."""
+CLOSING = 1.1
+"""Where only a closed gap counts, two penalties that promise more than this many times the answer are enough."""
+WIDE = 0.2
+"""Relative gap of another bound above which `default` makes no ascent from a closed form twice as far out of reach."""
 LARGEST_STEP = 6.0e8
 """Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this, and the factor is
 not held either."""
@@ -312,12 +316,18 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
     if direction is None:
         direction = np.linalg.eigh(add_up_gram(block for _, block in blocks(rows))[0])[1][:, -1]
     penalty = max(_middle(np.sort(energies_along(rows, direction))[::-1], cardinality), 1e-9)
-    hopeless = HOPELESS * problem.best
+    hopeless = min(HOPELESS * problem.best, CLOSING * problem.achieved if problem.closing_only else np.inf)
     enough = problem.achieved + EXACT * abs(problem.achieved)
     form = search_penalty(rows, direction, cardinality, cardinality, TRIALS, hopeless_above=hopeless, enough=enough)
+    if problem.closing_only and form.promise - problem.achieved > NEARLY_EXACT * abs(form.promise):
+        return None
     kept: Numbers | ClosedForm | None = form if form.promise < problem.best else None
     promised = min(form.promise, problem.best)
-    out_of_reach = OUT_OF_REACH * (problem.best - problem.achieved)
+    left = problem.best - problem.achieved
+    out_of_reach = OUT_OF_REACH * left
+    wide = left > WIDE * problem.best and form.promise - problem.achieved > 2.0 * out_of_reach
+    if patience > 1 and wide:  # as on noise, where rows prove what can be proven
+        steps = -1
     for done, step in enumerate(ascend(rows, direction, penalty, cardinality) if steps >= 0 else ()):
         if step.bound < promised:
             kept, promised = step.points, step.bound

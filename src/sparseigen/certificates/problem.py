@@ -9,6 +9,7 @@ import copy
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,8 @@ Numbers = NDArray[np.float64]
 BLOCK_ENTRIES = 1 << 20
 TARGET_GAP = 5e-7
 """Relative gap below which no further bound is tried."""
+FEW_ROWS = 2
+"""One row in so many, or fewer, of data in memory are made without forming the matrix."""
 LARGEST_FETCHED = 2048
 """Matrices up to this size are formed even where the entries have to be fetched from a device."""
 
@@ -66,8 +69,12 @@ class BoundProblem:
     exponent: int = field(init=False)
     columns_left: float = field(init=False)
     """Columns of A that may still be asked for."""
-    settled: tuple[SparseVector | None, float, Numbers] | None = field(init=False, default=None)
-    """The row bound from an answer, and its weights."""
+    settled: tuple[SparseVector | None, float, Numbers, Numbers] | None = field(init=False, default=None)
+    """The row bound from an answer, its weights and its rows."""
+    closing_only: bool = field(init=False, default=False)
+    """Whether closed forms that leave a gap need not be proven: another bound follows."""
+    shared: dict[str, Any] = field(init=False, default_factory=dict)
+    """What bounds of the same matrix, at any cardinality, made once for all."""
     left_out: str = field(init=False, default="")
     """What was not computed because it would take too many columns, for the certificate's method."""
 
@@ -105,6 +112,11 @@ class BoundProblem:
         matrix *= float(np.ldexp(1.0, half))
         matrix *= float(np.ldexp(1.0, -self.exponent - half))
         return matrix
+
+    def _takes_from_dense(self, count: int) -> bool:
+        """Whether so many rows come from the matrix: it is there already, or data do not give them at less cost."""
+        few = self.operator.factor_rank > 0 and FEW_ROWS * count <= self.size
+        return self.holds_matrix and ("dense" in self.__dict__ or not few)
 
     def at(self, cardinality: int, vector: SparseVector, achieved: float, best: float) -> BoundProblem:
         """The same matrix at another cardinality, with the answer found there and the best bound so far (scaled)."""
@@ -160,7 +172,7 @@ class BoundProblem:
 
     def blocks(self, wanted: Indices | None = None) -> Iterator[tuple[Indices, Numbers]]:
         """Rows of the scaled matrix, a block at a time, with the variables they belong to."""
-        if self.dense is not None:
+        if self._takes_from_dense(self.size if wanted is None else len(wanted)) and self.dense is not None:
             chosen = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
             yield chosen, self.dense if wanted is None else self.dense[wanted]
             return
@@ -171,7 +183,7 @@ class BoundProblem:
 
     def block(self, members: Indices) -> Numbers:
         """The scaled matrix at some variables."""
-        if self.dense is not None:
+        if self._takes_from_dense(len(members)) and self.dense is not None:
             return np.ascontiguousarray(self.dense[np.ix_(members, members)])
         check_room(16 * len(members) ** 2, f"a search over {len(members)} variables", "use sparse_eigenvector instead")
         formed = np.empty((len(members), len(members)))
@@ -193,7 +205,7 @@ class BoundProblem:
         of float64 sums.
         """
         rows = np.arange(self.size, dtype=np.int64) if wanted is None else wanted
-        if self.dense is not None:
+        if self._takes_from_dense(len(rows)) and self.dense is not None:
             most = 2 * len(rows) > self.size  # then all rows cost less than a copy of those wanted
             block, places = (self.dense, np.arange(self.size)) if most else (self.dense[rows], rows)
             sums, least = kernels.top_row_sums(block, places, weights, self.cardinality - 1)
@@ -218,7 +230,7 @@ class BoundProblem:
 
     def affords(self, count: int, subject: str) -> bool:
         """Whether so many columns may be asked for; if so, they count as asked for."""
-        if self.dense is not None:
+        if self.holds_matrix:
             return True
         if count > self.columns_left:
             self.left_out = f"{subject} left out: {count} columns of A"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
+from sparseigen.certificates.rough_rows import RoughRows, find_rough_rows
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
 from sparseigen.certificates.spectral import psd_shift
 from sparseigen.operators.contract import Indices
@@ -107,6 +108,9 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
     Where the matrix is not in memory, rows that cannot reach the answer found are not formed: `row_ceilings`.
     """
     rows = row_ceilings(problem, weights)
+    rough = find_rough_rows(problem)
+    if rough is not None:
+        return _lower_roughly(problem, rough, weights, rows)
     wanted = None if problem.dense is not None else np.flatnonzero(rows > problem.achieved)
     if wanted is not None and problem.operator.costs.transfers:
         wanted = _lower_ceilings(problem, weights, rows, wanted)
@@ -115,6 +119,24 @@ def scaled_row_values(problem: BoundProblem, weights: Numbers) -> tuple[float, N
     chosen = slice(None) if wanted is None else wanted
     rows[chosen] = np.minimum(rows[chosen], form_rows(problem, weights, wanted)[0])
     return float(rows.max()), rows
+
+
+def _lower_roughly(problem: BoundProblem, rough: RoughRows, weights: Numbers, rows: Numbers) -> tuple[float, Numbers]:
+    """The same from sums in float32; where those nearly meet the answer found, the rows above it are formed exactly."""
+    wanted = np.arange(problem.size) if rough.held else np.flatnonzero(rows > problem.achieved)
+    values = bound_rows_roughly(problem, rough, weights, wanted) + problem.margin
+    rows[wanted] = np.minimum(rows[wanted], values)
+    above = np.flatnonzero(rows > problem.achieved)
+    near = float(rows.max()) - problem.achieved <= NEAR * abs(problem.achieved)
+    if near and 0 < len(above) <= max(problem.size // FORMED_SHARE, 1) and problem.affords(len(above), "row sums"):
+        rows[above] = np.minimum(rows[above], form_rows(problem, weights, above)[0])
+    return float(rows.max()), rows
+
+
+def bound_rows_roughly(problem: BoundProblem, rough: RoughRows, weights: Numbers, wanted: Indices) -> Numbers:
+    """Proven values of some rows from sums in float32, the entries' own errors left out."""
+    sums = rough.bound_sums(weights, wanted, problem.cardinality - 1)
+    return row_values(problem.diagonal[wanted], sums, weights[wanted], problem.cardinality)
 
 
 def _lower_ceilings(problem: BoundProblem, weights: Numbers, rows: Numbers, wanted: Indices) -> Indices:
@@ -144,7 +166,7 @@ def form_rows(problem: BoundProblem, weights: Numbers, wanted: Indices | None = 
 
 def row_ceilings(problem: BoundProblem, weights: Numbers) -> Numbers:
     """Above every r_i without a look at the matrix: |A_ij| <= sqrt(A_ii A_jj) in a Gram matrix, infinite in others."""
-    if problem.dense is not None or np.isinf(problem.negative_part):
+    if np.isinf(problem.negative_part):
         return np.full(problem.size, np.inf)
     squares = problem.diagonal + problem.entry_errors + problem.negative_part
     roots = np.sqrt(squares)
@@ -161,7 +183,13 @@ PASSES_FROM_DATA = 3
 WHOLE_PASSES = 2
 """Of those, how many may form more than a quarter of the rows."""
 FORMED_SHARE = 32
-"""Where a device has ceilings, one row in so many is formed: that costs as much as the ceilings of all."""
+"""Where rows have ceilings, one in so many is formed: that costs as much as the ceilings of all."""
+RISES, FEW_CHANGED = 6, 8
+"""Times that weights are raised where a pass over all rows costs products; one weight in so many counts as few."""
+CHEAP_PASS = 2.0e10
+"""Multiplications of a pass over all rows that is made a second time."""
+NEAR = 1e-3
+"""A gap of rough rows below which exact ones are worth forming."""
 FLOOR = 1e-7
 """Smallest weight, relative to the largest."""
 
@@ -175,8 +203,10 @@ def scaled_row_bound(problem: BoundProblem) -> float:
     return settle_weights(problem)[0]
 
 
-def settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
-    """The best bound of the iteration, and the weights d that gave it; they prove a bound for every cardinality.
+def settle_weights(problem: BoundProblem) -> tuple[float, Numbers, Numbers]:
+    """The best bound of the iteration, the weights d that gave it, and the proven values of the rows with them.
+
+    Weights prove a bound for every cardinality.
 
     The problem remembers them for other bounds from the same answer.
     """
@@ -185,13 +215,17 @@ def settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
     return problem.settled[1:]
 
 
-def _settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
-    passes = PASSES if problem.dense is not None else PASSES_FROM_DATA
+def _settle_weights(problem: BoundProblem) -> tuple[float, Numbers, Numbers]:
+    rough = find_rough_rows(problem)
+    if rough is not None and not rough.held:
+        return _raise_weights(problem, rough)
+    held = problem.holds_matrix if rough is None else rough.held
+    passes = PASSES if held else PASSES_FROM_DATA
     whole = passes if problem.operator.costs.transfers else WHOLE_PASSES  # a device forms rows faster than it waits
     weights = best_weights = starting_weights(problem)
-    best, previous = np.inf, np.inf
+    best, previous, best_rows = np.inf, np.inf, np.full(problem.size, np.inf)
     for done in range(passes):
-        if problem.dense is None and done >= whole:
+        if not held and done >= whole:
             formed = int((row_ceilings(problem, weights) > problem.achieved).sum())
             if 4 * formed > problem.size:
                 break
@@ -199,13 +233,53 @@ def _settle_weights(problem: BoundProblem) -> tuple[float, Numbers]:
         if not np.isfinite(bound):
             break
         if bound < best:
-            best, best_weights = bound, weights
+            best, best_weights, best_rows = bound, weights, rows
         settled = done > 1 and bound > previous * (1.0 - 1e-5)
         if settled or best <= problem.achieved * (1.0 + problem.target_gap) or problem.out_of_time:
             break
         previous = bound
         weights = improve_weights(weights, rows)
-    return best, best_weights
+    return best, best_weights, best_rows
+
+
+def _raise_weights(problem: BoundProblem, rough: RoughRows) -> tuple[float, Numbers, Numbers]:
+    """The same where every pass over all rows costs products: one, then d_i <- d_i r_i for rows above the answer alone.
+
+    Those are few as a rule; where not, there is a second pass with other weights for all.
+    """
+    weights = starting_weights(problem)
+    whole = WHOLE_PASSES - 1 if problem.size * problem.operator.costs.product <= CHEAP_PASS else 0
+    best, rows = scaled_row_values(problem, weights)
+    best_weights, best_rows = weights, rows
+    for _ in range(RISES):
+        above = np.flatnonzero(rows > problem.achieved)
+        if len(above) == 0 or not np.isfinite(best) or problem.out_of_time:
+            break
+        weights = weights.copy()
+        weights[above] *= np.clip(rows[above] / max(problem.achieved, TINY), 1.0, 4.0)
+        changed = update_rows(problem, rough, weights)
+        if changed is not None:
+            bound, rows = changed
+        elif whole == 0:
+            break
+        else:
+            whole, weights = whole - 1, improve_weights(best_weights, best_rows)
+            bound, rows = scaled_row_values(problem, weights)
+        if bound >= best:
+            break
+        best, best_weights, best_rows = bound, weights, rows
+    return best, best_weights, best_rows
+
+
+def update_rows(problem: BoundProblem, rough: RoughRows, weights: Numbers) -> tuple[float, Numbers] | None:
+    """The bound and the proven rows from the last pass where few weights changed since; None where not."""
+    changed = rough.list_changes(weights, problem.cardinality - 1)
+    if changed is None or FEW_CHANGED * len(changed) > problem.size:
+        return None
+    sums = rough.change_sums(weights, changed, problem.cardinality - 1)
+    rows = row_values(problem.diagonal, sums, weights, problem.cardinality, margin=problem.margin)
+    rows = np.minimum(rows, row_ceilings(problem, weights))
+    return float(rows.max()), rows
 
 
 def starting_weights(problem: BoundProblem) -> Numbers:

@@ -98,7 +98,7 @@ def search_small(
     """
     better: SparseVector | None = None
     lower, margin = problem.achieved, problem.margin
-    known = bool(np.isfinite([lower, margin]).all()) and (problem.dense is not None or members is not None)
+    known = bool(np.isfinite([lower, margin]).all()) and (members is not None or problem.dense is not None)
     if not known or most_work <= 0.0:
         return np.inf, None
     everything = np.arange(problem.size, dtype=np.int64) if members is None else members

@@ -23,17 +23,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.certificates.problem import BoundProblem, Numbers
+from sparseigen.certificates.rough_rows import can_sum_roughly, find_rough_rows
 from sparseigen.certificates.rounding import TINY, UNIT
 from sparseigen.certificates.scaled_rows import (
+    bound_rows_roughly,
     form_rows,
     row_ceilings,
     row_values,
     settle_weights,
+    update_rows,
 )
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
 from sparseigen.kernels.eigen import one_blas_thread
@@ -41,20 +46,31 @@ from sparseigen.operators.contract import Indices
 
 TEMPERATURE = 0.3
 """Smoothing of the largest eigenvalue, as a share of the gap."""
-FOLLOWED = 32
+FOLLOWED = 24
 """Leading eigenvectors that follow C; below four times as many variables all of them are computed."""
-ROUNDS, EARLY = 3, 12
+ROUNDS, EARLY = 2, 6
 """Products of C with these vectors per step, in the first steps; later one."""
 LARGEST_RATIO = 1.0e6
 LONGEST = 0.7
 """Largest change of log e, and of M relative to A, in one step."""
-PATIENCE, GAIN, RAISE = 6, 0.01, 0.3
+MOMENTUM = 0.8
+"""The share of the last direction in the next one, towards which it grows: it halves the number of steps."""
+DIVERGED = 2.5
+"""Where the gap is this many times the smallest so far, steps go on from there, half as long."""
+SINGLE_FROM = 512
+"""So many heavy variables or more move in float32: memory is the limit there."""
+REFRESHED = 8
+"""Steps after which the vectors that follow C are made orthonormal again."""
+SMALLEST_LENGTH = 1e-30
+LOOK_BACK = 8
+"""Steps that say whether the others are hopeless."""
+PATIENCE, GAIN, RAISE = 4, 0.01, 0.3
 """Steps that gain less than the second share of the gap, after which the level sought is raised by the third."""
 FEWEST, HEAVY = 200, 4
 """Heavy variables: at least the first, and the second per variable chosen."""
-MOST_WORK, STEP_WORK = 4.0e9, 300.0
+MOST_WORK, STEP_WORK = 4.0e9, 120.0
 """Operations of `default`, and of one step per entry among the heavy variables."""
-STEPS, MOST_STEPS = 10, 100
+STEPS, MOST_STEPS = 20, 90
 """Steps for which the number of heavy variables leaves room, and the most."""
 NEARLY = 3.0e-5
 """`default` is content with this gap where no search over supports closes it."""
@@ -62,6 +78,8 @@ THOROUGH, PASS_SHARE = 40.0, 16.0
 """How many times more work `tight` may take; how many times more a matrix product may do than other operations."""
 PASSES = 3
 """Passes that form rows where the matrix is not held."""
+OVERSHOOT = 1e-5
+"""By how much more than needed weights are raised: about what rough sums are off by."""
 RAISES = 8
 """Passes that raise the weights of the variables outside H."""
 
@@ -99,46 +117,121 @@ class Split:
 
 
 def lower_split(
-    split: Split, level: float, steps: int, *, enough: float, out_of_time: Callable[[], bool] = lambda: False
+    split: Split,
+    level: float,
+    steps: int,
+    *,
+    enough: float,
+    hopeless_above: float = np.inf,
+    out_of_time: Callable[[], bool] = lambda: False,
 ) -> Split:
-    """The best split of some steps towards the level; ends where the bound falls below ``enough``."""
-    size, matrix = len(split.matrix), split.matrix
-    diagonal, at = matrix.diagonal().copy(), np.diag_indices(size)
-    magnitudes = np.abs(matrix)
-    scale = magnitudes + (0.05 * float(magnitudes.mean()) + TINY)  # M moves in this metric, log e in that of ones
-    scale[at] = 0.0
-    spectrum = _Spectrum(size)
-    part, ratios = split.part.copy(), split.ratios.copy()
-    best, stale, below, lowest = split, 0, level, np.inf
+    """The best split of some steps towards the level; ends where the bound falls below ``enough``.
+
+    It ends early where steps as good as the last ones would leave it above ``hopeless_above``.
+    """
+    moving = _Moving(split)
+    best, course, stale, below, lowest = split.value, [], 0, level, np.inf
+    improved, boldness, since = False, 1.0, 0
     for _ in range(steps):
-        current = replace(split, part=part, ratios=ratios)
-        rows, least = current.sums()
-        shifted = matrix - part
-        shifted[at] = diagonal + rows
-        values, vectors = spectrum.follow(shifted)
-        top = max(float(values[-1]), float(shifted[at].max()))
+        values, vectors, diagonal = moving.look()
+        top = max(float(values[-1]), float(diagonal.max()))
         if not np.isfinite(top):
             break
-        if top < best.value:
-            best = replace(split, part=part.copy(), ratios=ratios.copy(), value=top)
-        if best.value <= enough or out_of_time():
+        if top < best:
+            best, improved, boldness = top, True, min(1.2 * boldness, 1.0)
+            moving.keep()
+        course.append(best)
+        if improved and top - level > DIVERGED * (best - level):  # steps were too long
+            moving.restore()
+            boldness, since = 0.5 * boldness, 0
+            continue
+        if best <= enough or out_of_time() or _is_hopeless(course, level, steps, hopeless_above):
             break
-        density, smooth = _soften(values, vectors, shifted[at], top, max(TEMPERATURE * (top - level), 1e-12))
+        density, smooth = _soften(values, vectors, diagonal, top, max(TEMPERATURE * (best - level), 1e-12))
         stale = 0 if smooth < lowest - GAIN * (lowest - below) else stale + 1
         lowest = min(lowest, smooth)
         if stale >= PATIENCE:  # the level may be out of reach
             below, stale = below + RAISE * (lowest - below), 0
-        slope, turn, per_row = kernels.split_slopes(part, ratios, least, density[at], density, scale)
-        length = 2.0 * float(per_row[:, :2].sum())
-        if not length > 0.0:
+        momentum, since = min(max(since - 2, 0) / (since + 6.0), MOMENTUM), since + 1
+        if not moving.step(density, boldness * (smooth - below), momentum):
             break
-        step = min((smooth - below) / length, LONGEST / max(float(per_row[:, 2:].max()), TINY))
-        kernels.split_update(part, ratios, slope, turn, scale, step, LARGEST_RATIO)
-    return best
+    return moving.kept_split(split, best) if improved else split
+
+
+def _is_hopeless(course: list[float], level: float, steps: int, hopeless_above: float) -> bool:
+    """Whether the rest of the steps, each as good as the last few on average, ends above a bound that is known."""
+    done = len(course)
+    if done < 2 * LOOK_BACK or not np.isfinite(hopeless_above):
+        return False
+    before, now = course[-1 - LOOK_BACK] - level, course[-1] - level
+    if not 0.0 < now <= before:
+        return False
+    reached = now * (now / before) ** ((steps - done) / LOOK_BACK)
+    return bool(level + reached > hopeless_above)
+
+
+class _Moving:
+    """M and e on their way: C = A - M + Diag(row) and the ratios, in float32 where they are large."""
+
+    def __init__(self, split: Split) -> None:
+        size = len(split.matrix)
+        dtype = np.float32 if size >= SINGLE_FROM else np.float64
+        self.matrix, self.ratios = split.matrix.astype(dtype), split.ratios.astype(dtype)
+        self.rest: NDArray[Any] = (split.matrix - split.part).astype(dtype)
+        self.others = split.others.astype(dtype)
+        self.own, self.at = split.matrix.diagonal().copy(), np.diag_indices(size)
+        self.count = min(split.cardinality, size + self.others.shape[1]) - 1
+        # M moves in the metric of |A| plus a little, log e in that of ones.
+        self.floor = 0.05 * float(np.abs(split.matrix).mean()) + TINY
+        self.slope, self.turn = np.zeros_like(self.rest), np.zeros_like(self.rest)
+        self.thresholds = np.zeros(size, dtype=dtype)
+        self.spectrum = _Spectrum(size)
+        self.kept = self.rest.copy(), self.ratios.copy()
+
+    def look(self) -> tuple[Numbers, Numbers, Numbers]:
+        """Eigenvalues and vectors of C, and its diagonal."""
+        found = kernels.split_ceilings(self.matrix, self.rest, self.ratios, self.others, self.count, self.thresholds)
+        rows, self.thresholds = found
+        diagonal: Numbers = self.own + rows
+        self.rest[self.at] = diagonal
+        return *self.spectrum.follow(self.rest), diagonal
+
+    def step(self, density: Numbers, promise: float, momentum: float) -> bool:
+        """A step of Polyak's length along the slopes, mixed with those before; False where there is none."""
+        state = self.matrix, self.rest, self.ratios
+        density = density.astype(self.rest.dtype, copy=False)
+        norms = kernels.split_slopes(*state, self.thresholds, density, self.floor, momentum, self.slope, self.turn)
+        length = 4.0 * float(norms[:2].sum())  # both sides of the diagonal
+        if not 0.0 < length < np.inf:
+            return False
+        step = min(promise / length, LONGEST / max(float(norms[2:].max()), TINY))
+        kernels.split_update(*state, self.slope, self.turn, self.floor, step, LARGEST_RATIO)
+        return True
+
+    def keep(self) -> None:
+        """Remember where it is."""
+        np.copyto(self.kept[0], self.rest)
+        np.copyto(self.kept[1], self.ratios)
+
+    def restore(self) -> None:
+        """Go back there, and forget the directions."""
+        np.copyto(self.rest, self.kept[0])
+        np.copyto(self.ratios, self.kept[1])
+        self.slope[:], self.turn[:] = 0.0, 0.0
+
+    def kept_split(self, split: Split, value: float) -> Split:
+        """The split that was remembered."""
+        part = split.matrix - self.kept[0]
+        part[self.at] = 0.0
+        return replace(split, part=part, ratios=self.kept[1].astype(np.float64), value=value)
 
 
 class _Spectrum:
-    """The leading eigenpairs of a matrix that changes a little from call to call."""
+    """The leading eigenpairs of a matrix that changes a little from call to call.
+
+    A Rayleigh-Ritz step in the space of the vectors, of their residuals and of a few random ones, in the precision of
+    the matrix.
+    """
 
     def __init__(self, size: int) -> None:
         self.size, self.rng = size, np.random.default_rng(0)
@@ -151,16 +244,46 @@ class _Spectrum:
             values, vectors = np.linalg.eigh(matrix)
             return values, vectors
         if self.vectors is None:
-            largest = np.argsort(-matrix.diagonal(), kind="stable")[:FOLLOWED]
-            begun = np.count_nonzero(matrix) > self.size  # steps were made before: C is no longer diagonal
-            self.vectors = np.linalg.eigh(matrix)[1][:, -FOLLOWED:] if begun else np.eye(self.size)[:, largest]
+            self.vectors = self._begin(matrix)
         self.calls += 1
+        vectors = self.vectors
+        images = matrix @ vectors
         for _ in range(ROUNDS if self.calls <= EARLY else 1):
-            fresh = self.rng.standard_normal((self.size, 4))
-            basis = np.linalg.qr(np.hstack([self.vectors, matrix @ self.vectors, fresh]))[0]
-            values, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
-            self.vectors = basis @ rotation[:, -FOLLOWED:]
-        return values[-FOLLOWED:], self.vectors
+            inner = vectors.T @ images
+            fresh = self.rng.standard_normal((self.size, 4)).astype(matrix.dtype)
+            beside = _orthonormalise(vectors, np.hstack([images - vectors @ inner, fresh]))
+            moved = matrix @ beside
+            mixed = vectors.T @ moved
+            small = np.block([[inner, mixed], [mixed.T, beside.T @ moved]]).astype(np.float64)
+            values, rotation = np.linalg.eigh(0.5 * (small + small.T))
+            rotation = rotation[:, -FOLLOWED:].astype(matrix.dtype)
+            vectors = vectors @ rotation[:FOLLOWED] + beside @ rotation[FOLLOWED:]
+            images = images @ rotation[:FOLLOWED] + moved @ rotation[FOLLOWED:]
+        if self.calls % REFRESHED == 0:
+            vectors = np.linalg.qr(vectors)[0]
+        self.vectors = vectors
+        return values[-FOLLOWED:], vectors
+
+    def _begin(self, matrix: Numbers) -> Numbers:
+        if np.count_nonzero(matrix) > self.size:  # steps were made before: C is no longer diagonal
+            begun: Numbers = np.linalg.eigh(matrix)[1][:, -FOLLOWED:]
+            return np.ascontiguousarray(begun)
+        largest = np.argsort(-matrix.diagonal(), kind="stable")[:FOLLOWED]
+        return np.eye(self.size, dtype=matrix.dtype)[:, largest]
+
+
+def _orthonormalise(vectors: Numbers, block: Numbers) -> Numbers:
+    """A basis of what the block spans beside orthonormal vectors, by two rounds of a Cholesky factorisation."""
+    for _ in range(2):
+        block = block - vectors @ (vectors.T @ block)
+        block /= np.maximum(np.sqrt(np.einsum("ij,ij->j", block, block)), SMALLEST_LENGTH)
+        gram = (block.T @ block).astype(np.float64)
+        try:
+            inverse = np.linalg.inv(np.linalg.cholesky(gram))
+        except np.linalg.LinAlgError:  # residuals that depend on each other
+            return np.ascontiguousarray(np.linalg.qr(np.hstack([vectors, block]))[0][:, vectors.shape[1] :])
+        block = block @ inverse.T.astype(block.dtype)
+    return block
 
 
 def _soften(
@@ -172,8 +295,8 @@ def _soften(
     total = float(weights.sum() + rest.sum())
     matters = weights > 1e-9 * total
     kept = vectors[:, matters]
-    density = (kept * (weights[matters] / total)) @ kept.T
-    density[np.diag_indices(len(density))] += rest / total
+    density = (kept * (weights[matters] / total).astype(kept.dtype)) @ kept.T
+    density[np.diag_indices(len(density))] += (rest / total).astype(kept.dtype)
     return density, top + temperature * float(np.log(max(total, 1.0)))
 
 
@@ -207,32 +330,47 @@ def surround(problem: BoundProblem, count: int, level: float, most_passes: int =
     """
     assert problem.vector is not None
     chosen = problem.vector.indices
-    _, weights = settle_weights(problem)
+    _, weights, known = settle_weights(problem)
     order = np.argsort(-weights, kind="stable")
     order = np.concatenate([chosen, order[~np.isin(order, chosen)]])
     heavy = np.sort(order[:count]).astype(np.int64)
     outside = np.setdiff1d(np.arange(problem.size, dtype=np.int64), heavy)
-    outer, kept = np.inf, weights
-    diagonal = problem.diagonal
-    for _ in range(most_passes if len(outside) else 0):
-        rows = row_ceilings(problem, weights)[outside]
-        formed = np.flatnonzero(rows > level)
-        if len(formed) and not problem.affords(len(formed), "row sums"):
+    outer, kept, diagonal = np.inf, weights, problem.diagonal
+    for done in range(most_passes if len(outside) else 0):
+        rows = known - problem.margin if done == 0 else _form_outside(problem, weights, outside, level)
+        if rows is None:
             break
-        raised = outside[formed]
-        if len(raised):
-            rows[formed] = form_rows(problem, weights, raised)[0] - problem.margin
+        rows = rows[outside]
         reached = float(rows.max())
         if reached < outer:
             outer, kept = reached, weights
         if outer <= level or problem.out_of_time:
             break
         # Row i less its diagonal entry falls as 1 / d_i.
+        above = rows > level
+        raised, rows = outside[above], rows[above]
         room = np.maximum(level - diagonal[raised], 1e-9)
-        factor = np.where(diagonal[raised] < level, (rows[formed] - diagonal[raised]) / room, 1.0)
+        factor = np.where(diagonal[raised] < level, (rows - diagonal[raised]) / room, 1.0)
         weights = weights.copy()
-        weights[raised] *= np.clip(factor * (1.0 + 1e-9), 1.0, 4.0)
+        weights[raised] *= np.clip(factor * (1.0 + OVERSHOOT), 1.0, 4.0)
     return Surroundings(heavy, kept, outer if len(outside) else -np.inf)
+
+
+def _form_outside(problem: BoundProblem, weights: Numbers, outside: Indices, level: float) -> Numbers | None:
+    """Proven values of the rows outside, entries' errors left out, others infinite; None where they cost too much."""
+    rough, rows = find_rough_rows(problem), np.full(problem.size, np.inf)
+    rows[outside] = row_ceilings(problem, weights)[outside]
+    wanted = outside[rows[outside] > level]
+    if rough is not None and not rough.held:
+        changed = update_rows(problem, rough, weights)
+        return None if changed is None else changed[1] - problem.margin
+    if rough is not None:
+        rows[wanted] = np.minimum(rows[wanted], bound_rows_roughly(problem, rough, weights, wanted))
+    elif len(wanted) and not problem.affords(len(wanted), "row sums"):
+        return None
+    elif len(wanted):
+        rows[wanted] = form_rows(problem, weights, wanted)[0] - problem.margin
+    return rows
 
 
 def begin_split(problem: BoundProblem, around: Surroundings) -> Split:
@@ -282,7 +420,8 @@ def plan_split(problem: BoundProblem, most_work: float) -> Plan | None:
         return None
     if problem.operator.costs.transfers and not problem.holds_matrix:
         return None  # whole columns would have to be fetched
-    pass_work = 0.0 if problem.holds_matrix else 2.0 * float(size) * problem.operator.costs.product
+    at_hand = problem.holds_matrix or can_sum_roughly(problem)
+    pass_work = 0.0 if at_hand else 2.0 * float(size) * problem.operator.costs.product
     if PASSES * pass_work > PASS_SHARE * most_work:
         return None
     level = problem.achieved
@@ -290,7 +429,9 @@ def plan_split(problem: BoundProblem, most_work: float) -> Plan | None:
     count = min(size, max(FEWEST, HEAVY * cardinality), max(int((most_work / STEPS / STEP_WORK) ** 0.5), FEWEST))
     if cardinality >= count:
         return None
-    around = surround(problem, count, close, RAISES if problem.holds_matrix else PASSES)
+    rough = find_rough_rows(problem)
+    held = problem.holds_matrix if rough is None else rough.held
+    around = surround(problem, count, close, RAISES if held or rough is not None else PASSES)
     if around.outer + problem.margin >= problem.best:
         return None
     enough = max(close, around.outer)

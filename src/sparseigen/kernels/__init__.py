@@ -120,7 +120,9 @@ __all__ = [
 ]
 
 
+split_ceilings = active.split_ceilings
 split_slopes = active.split_slopes
 split_update = active.split_update
+row_ceilings = active.row_ceilings
 top_row_sums = active.top_row_sums
 node_row_sums = active.node_row_sums

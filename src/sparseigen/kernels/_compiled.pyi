@@ -75,23 +75,43 @@ def search_blocks(
     support: NDArray[Any],
     /,
 ) -> tuple[int, int, float]: ...
-def split_slopes(
-    part: NDArray[Any],
+def row_ceilings(
+    block: NDArray[Any],
+    own: NDArray[Any],
+    weights: NDArray[Any],
+    count: int,
+    ceilings: NDArray[Any],
+    thresholds: NDArray[Any],
+) -> None: ...
+def split_ceilings(
+    matrix: NDArray[Any],
+    rest: NDArray[Any],
     ratios: NDArray[Any],
-    least: NDArray[Any],
+    others: NDArray[Any],
+    count: int,
+    ceilings: NDArray[Any],
+    thresholds: NDArray[Any],
+) -> None: ...
+def split_slopes(
+    matrix: NDArray[Any],
+    rest: NDArray[Any],
+    ratios: NDArray[Any],
+    thresholds: NDArray[Any],
     weight: NDArray[Any],
     density: NDArray[Any],
-    scale: NDArray[Any],
+    floor: float,
+    momentum: float,
     slope: NDArray[Any],
     turn: NDArray[Any],
-    per_row: NDArray[Any],
+    norms: NDArray[Any],
 ) -> None: ...
 def split_update(
-    part: NDArray[Any],
+    matrix: NDArray[Any],
+    rest: NDArray[Any],
     ratios: NDArray[Any],
     slope: NDArray[Any],
     turn: NDArray[Any],
-    scale: NDArray[Any],
+    floor: float,
     step: float,
     most: float,
 ) -> None: ...

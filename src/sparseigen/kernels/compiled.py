@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
 from sparseigen.kernels.block_search import MOST_HELD, BlockReport
-from sparseigen.kernels.numpy_reference import Indices, Numbers, Positions, Shadow, Steps, Vector, check_thread_count
+from sparseigen.kernels.numpy_reference import (
+    Indices,
+    Numbers,
+    Positions,
+    Shadow,
+    Single,
+    Steps,
+    Vector,
+    check_thread_count,
+)
 
 NAME = "compiled"
 
@@ -198,20 +207,53 @@ def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: 
     return sums, least
 
 
+def row_ceilings(
+    block: Single, variables: Positions, weights: Single, count: int, thresholds: Single
+) -> tuple[Numbers, Single]:
+    """Per row f a number that the sum of ``top_row_sums`` exceeds by rounding alone, and the threshold used."""
+    ceilings, used = np.empty(len(block)), thresholds.copy()
+    _compiled.row_ceilings(block, variables, weights, count, ceilings, used)
+    return ceilings, used
+
+
+def split_ceilings(
+    matrix: Vector, rest: Vector, ratios: Vector, others: Vector, count: int, thresholds: Vector
+) -> tuple[Numbers, Vector]:
+    """Per row of a split what its sum of products exceeds by rounding alone, and the threshold that is made of."""
+    ceilings, used = np.empty(len(matrix)), thresholds.copy()
+    _compiled.split_ceilings(matrix, rest, ratios, others, count, ceilings, used)
+    return ceilings, used
+
+
 def split_slopes(
-    part: Numbers, ratios: Numbers, least: Numbers, weight: Numbers, density: Numbers, scale: Numbers
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Slopes in M and in log e of a split into rows and spectrum, and per row two sums and two largest numbers."""
-    slope, turn, per_row = np.empty_like(part), np.empty_like(part), np.empty((len(part), 4))
-    _compiled.split_slopes(part, ratios, least, weight, density, scale, slope, turn, per_row)
-    return slope, turn, per_row
+    matrix: Vector,
+    rest: Vector,
+    ratios: Vector,
+    thresholds: Vector,
+    density: Vector,
+    floor: float,
+    momentum: float,
+    slope: Vector,
+    turn: Vector,
+) -> Numbers:
+    """Slopes in M and in log e of a split, mixed in place into ``slope`` and ``turn``; two sums and two largest."""
+    norms, weight = np.empty(4), density.diagonal().copy()
+    _compiled.split_slopes(matrix, rest, ratios, thresholds, weight, density, floor, momentum, slope, turn, norms)
+    return norms
 
 
 def split_update(
-    part: Numbers, ratios: Numbers, slope: Numbers, turn: Numbers, scale: Numbers, step: float, most: float
+    matrix: Vector,
+    rest: Vector,
+    ratios: Vector,
+    slope: Vector,
+    turn: Vector,
+    floor: float,
+    step: float,
+    most: float,
 ) -> None:
     """Move M and the ratios against their slopes, in place."""
-    _compiled.split_update(part, ratios, slope, turn, scale, step, most)
+    _compiled.split_update(matrix, rest, ratios, slope, turn, floor, step, most)
 
 
 def node_row_sums(

@@ -66,6 +66,11 @@ def one_blas_thread() -> Iterator[None]:
         _blas_threads.leave()
 
 
+def has_one_blas_thread() -> bool:
+    """Whether somebody runs BLAS in one thread now, so that threads of our own have cores to themselves."""
+    return _blas_threads.callers > 0
+
+
 def inner_product(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
     """The inner product of two vectors, without BLAS.
 

@@ -21,6 +21,7 @@ Vector = NDArray[Any]
 Indices = NDArray[np.int64]
 Positions = NDArray[np.int64]
 Numbers = NDArray[np.float64]
+Single = NDArray[np.float32]
 Shadow = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 Steps = tuple[Indices, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]
@@ -294,33 +295,91 @@ def top_row_sums(block: Numbers, variables: Positions, weights: Numbers, count: 
     return _sums_of_largest(products, count)
 
 
-def split_slopes(
-    part: Numbers, ratios: Numbers, least: Numbers, weight: Numbers, density: Numbers, scale: Numbers
-) -> tuple[Numbers, Numbers, Numbers]:
-    """Slopes in M and in log e of a split into rows and spectrum, and per row two sums and two largest numbers.
+def row_ceilings(
+    block: Single, variables: Positions, weights: Single, count: int, thresholds: Single
+) -> tuple[Numbers, Single]:
+    """Per row f a number that the sum of ``top_row_sums`` exceeds by rounding alone, and the threshold used.
 
-    The row of i uses the product |M_ij| e_ij where that reaches ``least[i]``. Per row: the sums of (slope scale)^2 and
-    of turn^2, the largest |slope| scale and |turn|.
+    For any t >= 0 the sum of the ``count`` largest is at most count t plus the sum of all (product - t)+. Here t is the
+    smallest product of the sum; ``thresholds`` are guesses, which only the compiled kernel needs.
     """
+    products = np.abs(block) * weights
+    products[np.arange(len(block)), variables] = 0.0
+    width = products.shape[1]
+    if count == 0:
+        return np.zeros(len(block)), thresholds.copy()
+    used = np.partition(products, max(width - count, 0), axis=1)[:, max(width - count, 0)].copy()
+    excess = np.maximum(products - used[:, None], np.float32(0.0)).sum(axis=1, dtype=np.float64)
+    return count * used.astype(np.float64) + excess, used
+
+
+def split_ceilings(
+    matrix: Vector, rest: Vector, ratios: Vector, others: Vector, count: int, thresholds: Vector
+) -> tuple[Numbers, Vector]:
+    """Per row of a split what its sum of products exceeds by rounding alone, and the threshold that is made of.
+
+    ``rest`` is A - M off the diagonal; the products are |M_ij| e_ij, j != i, and the ``others`` of the row.
+    """
+    products = np.abs(matrix - rest) * ratios
+    np.fill_diagonal(products, 0.0)
+    products = np.hstack([products, others])
+    width = products.shape[1]
+    if count == 0:
+        return np.zeros(len(matrix)), thresholds.copy()
+    used = np.partition(products, max(width - count, 0), axis=1)[:, max(width - count, 0)].copy()
+    excess = np.maximum(products - used[:, None], 0.0).sum(axis=1, dtype=np.float64)
+    return count * used.astype(np.float64) + excess, used
+
+
+def split_slopes(
+    matrix: Vector,
+    rest: Vector,
+    ratios: Vector,
+    thresholds: Vector,
+    density: Vector,
+    floor: float,
+    momentum: float,
+    slope: Vector,
+    turn: Vector,
+) -> Numbers:
+    """Slopes in M and in log e of a split, mixed in place into ``slope`` and ``turn``; two sums and two largest.
+
+    The row of i uses the product |M_ij| e_ij where that reaches ``thresholds[i]``, with the weight ``density[i, i]``.
+    Only entries above the diagonal count and are written. Returned: the sums of (slope metric)^2 and of turn^2, and the
+    largest |slope| metric and |turn|, where the metric is |A| + floor.
+    """
+    part, weight = matrix - rest, density.diagonal()
     magnitudes = np.abs(part)
-    taken = np.where(magnitudes * ratios >= least[:, None], weight[:, None] * ratios, 0.0)
-    slope = np.sign(part) * (0.5 * (taken + taken.T)) - density
-    pulls = magnitudes * taken
-    turn = 0.5 * (pulls - pulls.T)
-    np.fill_diagonal(slope, 0.0)
-    np.fill_diagonal(turn, 0.0)
-    scaled, twists = np.abs(slope * scale), np.abs(turn)
-    sums = (scaled**2).sum(axis=1), (turn**2).sum(axis=1), scaled.max(axis=1), twists.max(axis=1)
-    return slope, turn, np.stack(sums, axis=1)
+    taken = np.where(magnitudes * ratios >= thresholds[:, None], weight[:, None] * ratios, 0.0)
+    above = np.triu_indices(len(matrix), 1)
+    slope[above] = (np.sign(part) * (0.5 * (taken + taken.T)) - density + momentum * slope)[above]
+    turn[above] = (0.5 * magnitudes * (taken - taken.T) + momentum * turn)[above]
+    scaled, twists = np.abs(slope * (np.abs(matrix) + floor))[above], np.abs(turn)[above]
+    largest = float(scaled.max(initial=0.0)), float(twists.max(initial=0.0))
+    return np.array([float((scaled**2).sum()), float((twists**2).sum()), *largest])
 
 
 def split_update(
-    part: Numbers, ratios: Numbers, slope: Numbers, turn: Numbers, scale: Numbers, step: float, most: float
+    matrix: Vector,
+    rest: Vector,
+    ratios: Vector,
+    slope: Vector,
+    turn: Vector,
+    floor: float,
+    step: float,
+    most: float,
 ) -> None:
-    """Move M and the ratios against their slopes, in place."""
-    part -= step * scale**2 * slope
-    moved = np.clip(ratios * np.exp(-step * turn), 1.0 / most, most)
-    ratios[:] = np.where(turn == 0.0, ratios, moved)
+    """Move M and the ratios against their slopes, in place, on both sides of the diagonal.
+
+    exp(x) is taken as (x^2 + 6x + 12) / (x^2 - 6x + 12), close for |x| < 1, whose reciprocal is its value at -x.
+    """
+    move = np.triu(step * (np.abs(matrix) + floor) ** 2 * slope, 1)
+    rest += move + move.T
+    upper = np.triu(-step * turn, 1)
+    x = upper - upper.T
+    moved = np.clip(ratios * ((x * x + 12.0 + 6.0 * x) / (x * x + 12.0 - 6.0 * x)), 1.0 / most, most)
+    off = ~np.eye(len(matrix), dtype=bool)
+    ratios[off] = moved[off]
 
 
 def node_row_sums(

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray
+from sparseigen.kernels.eigen import has_one_blas_thread
 from sparseigen.operators.contract import Indices, Matrix, Operator, PowerStep, SparseVector, Vector
 from sparseigen.operators.iteration import Iteration, Look
 
 Numbers = NDArray[Any]
+Piece = TypeVar("Piece")
 
 LARGEST_CALL = 1 << 31
 """Multiplications of one call, a tenth of a second or so: BLAS looks at no signal before it is done."""
+
+SHARED_CALL = 1 << 27
+"""Multiplications above which threads of our own share a product: some milliseconds."""
 
 CONVERTED = 1 << 22
 """Entries converted to float64 at a time."""
@@ -34,24 +40,51 @@ def cut_parts(count: int, work_each: float) -> list[slice]:
     return [slice(begin, min(begin + step, count)) for begin in range(0, count, step)]
 
 
+def map_pieces(function: Callable[[slice], Piece], pieces: Sequence[slice]) -> list[Piece]:
+    """The function's values in the order of the pieces, in threads where BLAS itself has only one."""
+    workers = min(kernels.thread_count(), len(pieces)) if has_one_blas_thread() else 1
+    if workers <= 1:
+        return [function(piece) for piece in pieces]
+    with ThreadPoolExecutor(workers) as threads:
+        return list(threads.map(function, pieces))
+
+
+def _cut_for_threads(count: int, work_each: float) -> list[slice]:
+    """`cut_parts`, into an even number at least where threads of our own share a long product."""
+    shared = has_one_blas_thread() and count * work_each > SHARED_CALL
+    return cut_parts(count, max(work_each, 2.0 * LARGEST_CALL / (count + 1)) if shared else work_each)
+
+
 def multiply(left: Numbers, right: Numbers) -> Numbers:
     """``left @ right``, some rows of the left factor at a time."""
-    pieces = cut_parts(len(left), float(left.shape[1]) * right.shape[1])
+    pieces = _cut_for_threads(len(left), float(left.shape[1]) * right.shape[1])
     if len(pieces) <= 1:
         product: Numbers = left @ right
         return product
     out = np.empty((len(left), right.shape[1]), dtype=np.result_type(left, right))
-    for piece in pieces:
+
+    def fill(piece: slice) -> None:
         np.matmul(left[piece], right, out=out[piece])
+
+    map_pieces(fill, pieces)
     return out
 
 
 def multiply_transposed(left: Numbers, right: Numbers) -> Numbers:
     """``left.T @ right``, some rows of both at a time."""
-    pieces = cut_parts(len(left), float(left.shape[1]) * right.shape[1])
-    out: Numbers = left[pieces[0]].T @ right[pieces[0]] if pieces else left.T @ right
-    for piece in pieces[1:]:
-        out += left[piece].T @ right[piece]
+    pieces = _cut_for_threads(len(left), float(left.shape[1]) * right.shape[1])
+    if len(pieces) <= 1:
+        whole: Numbers = left.T @ right
+        return whole
+
+    def form(piece: slice) -> Numbers:
+        product: Numbers = left[piece].T @ right[piece]
+        return product
+
+    products = map_pieces(form, pieces)
+    out = products[0]
+    for product in products[1:]:
+        out += product
     return out
 
 

@@ -16,6 +16,7 @@ from sparseigen.certificates.portfolio import certify as certify_value
 from sparseigen.checks.arguments import check_flag, check_many
 from sparseigen.checks.memory import check_room
 from sparseigen.errors import OptionError
+from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 from sparseigen.results import Certificate, SparsePath, StopReason
 from sparseigen.solve.eigenvector import Request
@@ -133,7 +134,7 @@ def cardinality_path(
         stopped = {k: replace(reached[k], stop_reason=StopReason.INTERRUPTED) for k in sorted(reached)}
         return _in_order(_build_path(request, _never_fall(stopped), dense, time.perf_counter() - began), order)
 
-    with KeepWhenInterrupted(find_best):
+    with KeepWhenInterrupted(find_best), one_blas_thread():
         _search(request, wanted, found)
         outcomes = _never_fall(found)
         path = _build_path(request, outcomes, dense, time.perf_counter() - began)

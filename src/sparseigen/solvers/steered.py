@@ -19,9 +19,11 @@ from sparseigen.certificates.group_removal import split_and_search
 from sparseigen.certificates.penalised_dual import can_ascend
 from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
+from sparseigen.certificates.rough_rows import can_sum_roughly
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.certificates.split_rows import MOST_WORK, THOROUGH
+from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate, Stage, StopReason
 from sparseigen.solvers.eigenpairs import recompute_value
@@ -35,16 +37,18 @@ from sparseigen.solvers.truncated_power import (
 
 FIRST_START = "max-variance"
 """The start of the plain run: the paper's."""
-BLOCKS = "block search"
+BLOCKS, CLOSED_FORM = "block search", "closed-form dual"
 BOUND_EFFORTS = {"quick": QUICK, "default": "default", "thorough": "tight"}
 """The effort of the bounds that goes with that of a solve."""
 ROW_WORK = {"quick": 0.0, "default": 1.6e10, "thorough": 4.0e11}
 """Multiplications that may be spent on columns of a matrix too large to be held."""
 BLOCK_WORK = {"default": 1.0e8, "thorough": 5.0e9}
 """Operations of the search over blocks; a million take about 2 ms."""
-NEARLY, FEW, HOPELESS = 1e-3, 64, 0.5
+NEARLY, FEW, HOPELESS = 1e-3, 64, 0.25
 """`default` makes no split where the gap is below the first and more variables are chosen than a search over supports
 can decide on, or where the gap is above the third."""
+MANY = 8
+"""Where one variable in so many is chosen, the largest eigenvalue of all is tried before a split."""
 TINY = 64
 """Up to this size the search over blocks comes before further starts."""
 
@@ -187,7 +191,8 @@ def solve_steered(operator: Operator, cardinality: int, options: SolverOptions) 
     On Ctrl-C raises SolveInterrupted whose ``result`` is the outcome with the bracket reached, or None.
     """
     steering = Steering(operator, cardinality, options)
-    with KeepWhenInterrupted(lambda inner: steering.rescue()):
+    # Long rows of small decompositions: threads of BLAS would wait for each other, and long products have ours.
+    with KeepWhenInterrupted(lambda inner: steering.rescue()), one_blas_thread():
         steering.run()
     return steering.outcome()
 
@@ -221,9 +226,15 @@ def exchange(steering: Steering) -> None:
 
 def prove_quickly(steering: Steering) -> None:
     """The bounds that cost no more than the answer; where the time is over, the cheapest alone."""
-    operator = steering.operator
+    operator, problem = steering.operator, steering.pose()
     hurried = steering.options.out_of_time and np.isfinite(operator.negative_part)
+    # Later stages prove more than a closed form that leaves a gap, with the answer of more starts or by an ascent.
+    begun = any(stage.name == "bound" for stage in steering.stages)
+    problem.closing_only = steering.options.effort != "quick" and (not begun or can_ascend(problem))
     steering.lower(["trace"] if hurried else list_bounds(operator, QUICK))
+    if problem.closing_only and not begun:
+        steering.tried.pop(CLOSED_FORM, None)
+    problem.closing_only = False
 
 
 def _name_dual(steering: Steering) -> str:
@@ -244,6 +255,10 @@ def bound_rows(steering: Steering) -> None:
 def split_rows(steering: Steering) -> None:
     """Rows and spectrum together; where that removes most variables, the search over the blocks of the others."""
     problem, effort = steering.pose(), steering.options.effort
+    if MANY * steering.cardinality >= problem.size:
+        steering.lower(["largest eigenvalue"])
+        if problem.closed:
+            return
     name = "converged split rows" if effort == "thorough" else "split rows"
     steering.tried[name] = steering.support
     work = MOST_WORK * (THOROUGH if effort == "thorough" else 1.0)
@@ -304,9 +319,10 @@ def _is_tiny(steering: Steering) -> bool:
     return steering.operator.size <= TINY and _can_search_blocks(steering)
 
 
-def _holds_matrix(steering: Steering) -> bool:
+def _has_rows(steering: Steering) -> bool:
     """Whether there are rows at hand that were not tried with this answer."""
-    return steering.pose().holds_matrix and bool(steering.untried(["scaled rows"]))
+    problem = steering.pose()
+    return (problem.holds_matrix or can_sum_roughly(problem)) and bool(steering.untried(["scaled rows"]))
 
 
 def _split_promises(steering: Steering) -> bool:
@@ -326,7 +342,7 @@ STAGES = (
     StageSpec("more starts", run_more_starts, BEYOND_QUICK, proves=False),
     StageSpec("swaps", exchange, BEYOND_QUICK, proves=False),
     StageSpec("bound", prove_quickly, BEYOND_QUICK, proves=True),
-    StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_holds_matrix),
+    StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_has_rows),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
     StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_split_promises),
     StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_can_search_blocks),

@@ -89,22 +89,54 @@ def test_thread_counts_that_are_none(count):
     assert kernels.thread_count() == before
 
 
-def test_a_step_of_a_split(rng):
-    """Slopes and moved numbers of the compiled kernel are those of the reference."""
-    size = 75
-    part, turns = rng.standard_normal((2, size, size))
-    part, ratios = part + part.T, np.exp(turns - turns.T)
-    np.fill_diagonal(part, 0.0)
-    density, scale = rng.standard_normal((2, size, size))
-    density, scale = density @ density.T, np.abs(scale + scale.T)
-    least, weight = np.abs(rng.standard_normal((2, size)))
-    expected = numpy_reference.split_slopes(part, ratios, least, weight, density, scale)
-    found = kernels.split_slopes(part, ratios, least, weight, density, scale)
-    for mine, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-13)
-    moved, wanted = (part.copy(), ratios.copy()), (part.copy(), ratios.copy())
-    kernels.split_update(*moved, found[0], found[1], scale, 0.1, 50.0)
-    numpy_reference.split_update(*wanted, expected[0], expected[1], scale, 0.1, 50.0)
-    np.testing.assert_allclose(moved[0], wanted[0], rtol=1e-11, atol=1e-11)
-    np.testing.assert_allclose(moved[1], wanted[1], rtol=1e-11)
-    assert 0.02 <= moved[1].min() < moved[1].max() <= 50.0
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_step_of_a_split(rng, dtype):
+    """Ceilings, slopes and moved numbers of the compiled kernel are those of the reference."""
+    size, floor, momentum = 75, 0.2, 0.6
+    matrix, rest, turns = rng.standard_normal((3, size, size))
+    matrix, rest = (matrix + matrix.T).astype(dtype), (rest + rest.T).astype(dtype)
+    ratios = np.exp(turns - turns.T).astype(dtype)
+    density = rng.standard_normal((size, size))
+    density = (density @ density.T).astype(dtype)
+    others = np.abs(rng.standard_normal((size, 9))).astype(dtype)
+    tolerance = 1e-11 if dtype is np.float64 else 2e-4
+    none = np.zeros(size, dtype=dtype)
+    wanted, thresholds = numpy_reference.split_ceilings(matrix, rest, ratios, others, 12, none)
+    found, used = kernels.split_ceilings(matrix, rest, ratios, others, 12, none)
+    np.testing.assert_allclose(found, wanted, rtol=tolerance)
+    assert (kernels.split_ceilings(matrix, rest, ratios, others, 12, used)[0] >= wanted * (1.0 - 1e-6)).all()
+
+    slopes = [np.triu(rng.standard_normal((size, size)), 1).astype(dtype) for _ in range(2)]
+    mine, theirs = [part.copy() for part in slopes], [part.copy() for part in slopes]
+    norms = kernels.split_slopes(matrix, rest, ratios, thresholds, density, floor, momentum, *mine)
+    expected = numpy_reference.split_slopes(matrix, rest, ratios, thresholds, density, floor, momentum, *theirs)
+    np.testing.assert_allclose(norms, expected, rtol=tolerance)
+    for one, other in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(np.triu(one, 1), np.triu(other, 1), rtol=tolerance, atol=10 * tolerance)
+
+    moved, still = (rest.copy(), ratios.copy()), (rest.copy(), ratios.copy())
+    kernels.split_update(matrix, *moved, *mine, floor, 0.01, 50.0)
+    numpy_reference.split_update(matrix, *still, *theirs, floor, 0.01, 50.0)
+    off = ~np.eye(size, dtype=bool)
+    np.testing.assert_allclose(moved[0][off], still[0][off], rtol=tolerance, atol=10 * tolerance)
+    np.testing.assert_allclose(moved[1], still[1], rtol=50 * tolerance)
+    assert 0.019 <= moved[1].min() < moved[1].max() <= 50.0
+
+
+@pytest.mark.parametrize(("width", "count"), [(5, 1), (40, 39), (300, 7), (1500, 300)])
+def test_row_ceilings_are_never_too_small_and_hardly_too_large(rng, width, count):
+    """Whatever the guess, a ceiling lies above the sum of the largest; with many rounds it meets it."""
+    block = (rng.standard_normal((20, width)) * np.exp(rng.standard_normal((20, 1)))).astype(np.float32)
+    block[3], block[4, 1:] = 0.0, 1.0  # rows of ties
+    weights = rng.uniform(0.5, 2.0, width).astype(np.float32)
+    own = rng.integers(0, width, 20)
+    sums, _ = numpy_reference.top_row_sums(block.astype(float), own, weights.astype(float), min(count, width - 1))
+    for guesses in (np.zeros(20), np.full(20, 1e-3), np.full(20, 3.0), np.full(20, 1e6)):
+        guesses = guesses.astype(np.float32)
+        ceilings, used = kernels.row_ceilings(block, own, weights, count, guesses)
+        assert (ceilings >= sums * (1.0 - 1e-6)).all()
+        np.testing.assert_allclose(ceilings, sums, rtol=1e-3, atol=1e-3)
+        again = kernels.row_ceilings(block, own, weights, count, used)[0]
+        np.testing.assert_allclose(again, sums, rtol=1e-3, atol=1e-3)
+        plain, _ = numpy_reference.row_ceilings(block, own, weights, count, guesses)
+        np.testing.assert_allclose(plain, sums, rtol=1e-5)
