@@ -146,7 +146,7 @@ class GraphFacts:
         return max(0, min(24, 61 - max(1, self.total).bit_length()))
 
     @computed_once
-    def _load_graph(self) -> IntegerGraph:
+    def load_graph(self) -> IntegerGraph:
         """The subgraph on `load_part`."""
         if len(self.load_part) == len(self.part):
             return self.part_graph
@@ -167,7 +167,7 @@ class GraphFacts:
         return self._compute_loads(FAST_SWEEPS)
 
     def _compute_loads(self, sweeps: int) -> Integers:
-        inner = self._load_graph
+        inner = self.load_graph
         fair, _ = graph_kernels.fair_loads(inner.rows, inner.loops, sweeps, self.load_bits)
         loads = np.empty(self.graph.size, dtype=np.int64)
         loads[self.removal_order] = self.removal_contributions << self.load_bits

@@ -19,6 +19,7 @@ if TYPE_CHECKING or kernels.active.NAME == "numpy":
         signed_weight,
         top_vertices,
     )
+    from sparseigen.kernels.set_cone import project_rows, symmetrise
 else:
     from sparseigen.kernels.graph_compiled import (
         add_rows,
@@ -28,7 +29,9 @@ else:
         induced,
         is_symmetric,
         peel,
+        project_rows,
         signed_weight,
+        symmetrise,
         top_vertices,
     )
 
@@ -43,6 +46,8 @@ __all__ = [
     "induced",
     "is_symmetric",
     "peel",
+    "project_rows",
     "signed_weight",
+    "symmetrise",
     "top_vertices",
 ]
