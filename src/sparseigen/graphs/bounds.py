@@ -91,6 +91,12 @@ class GraphFacts:
         """Loops of the whole graph, the largest_k largest among them."""
         return self.graph.loops if self.outside is None else self.outside.loops
 
+    @computed_once
+    def weight_step(self) -> int:
+        """Every set weighs a multiple of this, in units: without odd loops pi'W pi is twice a whole number."""
+        known = self.is_whole or not self.loops.any()
+        return 2 if known and not (self.loops % 2).any() else 1
+
     @property
     def outside_loads(self) -> Integers:
         """The largest loads of vertices that are not at hand."""
@@ -228,8 +234,7 @@ class UpperBounds:
         left_out = {"fair loads"} if hurried and "loads" not in vars(facts) else set()
         self.names = [name for name in WEIGHT_BOUNDS if name not in left_out]
         table = np.stack([WEIGHT_BOUNDS[name](facts, facts.largest_k) for name in self.names])
-        if not facts.loops.any():
-            table -= table % 2  # without loops pi'W pi is twice a whole number
+        table -= table % facts.weight_step
         self.which = table.argmin(axis=0)
         self.values: Integers = table.min(axis=0)
 

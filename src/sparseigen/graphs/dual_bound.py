@@ -63,12 +63,14 @@ class DualPoint:
         slack, charges = _slack_matrix(self.weights, self.multipliers), self.charges
         largest = float(np.abs(self.weights).max()) + float(np.abs(self.multipliers).max())
         if not np.isfinite(largest):
-            return DualProof(self, np.inf, slack)
+            return DualProof(self, np.inf, 0.0, slack)
         if charges.size:
             slack -= (self.vectors * charges) @ self.vectors.T
         size, top = len(slack), float(np.abs(slack).max())
-        # Forming the matrix: two roundings of sums, one of the weight, then charged products and their subtraction.
+        # Forming the matrix: two roundings of sums, one of the weight, then charged products and their subtraction; on
+        # the diagonal a sum of weights.
         formed = 4.0 * UNIT * size * (largest + top) + 1.1 * gamma(len(charges) + 4) * float(charges.sum())
+        formed += gamma(size) * largest
         estimate = self.level
         if size > DIRECT:
             values, _ = run_arpack(slack, 1, _generic_start(size), tol=1e-6, ncv=min(40, size - 1), maxiter=20)
@@ -76,8 +78,8 @@ class DualPoint:
         for step in PROOF_STEPS:
             proven = prove_eigenvalues_below(slack, estimate + step * max(abs(estimate), 1e-3 * top))
             if np.isfinite(proven):
-                return DualProof(self, proven + formed, slack)
-        return DualProof(self, np.inf, slack)
+                return DualProof(self, proven, formed, slack)
+        return DualProof(self, np.inf, 0.0, slack)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,9 +87,17 @@ class DualProof:
     """A dual point with a proven eigenvalue: bounds for every number of vertices."""
 
     point: DualPoint
-    eigenvalue: float
+    raw_eigenvalue: float
+    """Proven for the matrix below."""
+    formed: float
+    """What the rounding errors of forming that matrix can add to its eigenvalues."""
     slack: Numbers
-    """The matrix that the eigenvalue is of."""
+    """The matrix that the eigenvalue is of: weights without multipliers and charges."""
+
+    @property
+    def eigenvalue(self) -> float:
+        """The proven bound on the eigenvalues of the exact matrix."""
+        return self.raw_eigenvalue + self.formed
 
     def bounds(self, sizes: np.ndarray) -> Numbers:
         """A proven upper bound on the weight of any set of as many vertices, for each of some sizes > 0."""
@@ -150,15 +160,22 @@ def _largest_squares(vectors: Numbers, sizes: np.ndarray) -> Numbers:
     return squares
 
 
+def find_reach(multipliers: Singles, count: int) -> Numbers:
+    """What each row gives a set of so many vertices at most: its own entry and the count - 1 largest others."""
+    others = multipliers.copy()
+    np.fill_diagonal(others, -np.inf)
+    reach: Numbers = multipliers.diagonal().astype(np.float64) + _largest_entries(others, count - 1).sum(axis=1)
+    return reach
+
+
 def _row_parts(multipliers: Singles, sizes: np.ndarray) -> Numbers:
     """For every size j the sum of the j largest r_i, r_i the own entry of row i and its j - 1 largest others."""
     size, most = len(multipliers), int(sizes.max())
+    if len(sizes) == 1:
+        return np.array([np.sort(find_reach(multipliers, most))[size - most :].sum()])
     own = multipliers.diagonal().astype(np.float64)
     others = multipliers.copy()
     np.fill_diagonal(others, -np.inf)
-    if len(sizes) == 1:
-        leading = _largest_entries(others, most - 1)
-        return np.array([np.sort(own + leading.sum(axis=1))[size - most :].sum()])
     leading = -np.sort(-_largest_entries(others, most - 1), axis=1)
     reach = np.empty((size, most))
     reach[:, 0] = own

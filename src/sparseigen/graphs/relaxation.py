@@ -53,7 +53,7 @@ class Relaxation:
         self.mirror = np.empty_like(self.point)
         self.thresholds, self.heights = np.zeros(size), members.astype(np.float64)
         self.basis = self._widen(members[:, None] + np.float32(1e-3), min(FIRST_RANK, size))
-        self.iterations = 0
+        self.iterations, self.settled = 0, False
         inside, rows = np.flatnonzero(members), np.arange(size)
         sampled = [self.rng.permutation(part)[:SAMPLED_ROWS] for part in (inside, rows)]
         self._sample = np.unique(np.concatenate(sampled))
