@@ -7,6 +7,7 @@ every comparison with the value known is in whole numbers.
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ WORTH_REDUCING = 0.01
 """Relative gap from which on it is tried to decide vertices."""
 WORTH_RESTARTING = 0.1
 """Share of the vertices that a reduction must decide for the node to go on with the rest before it branches."""
+SMALL_ENOUGH = 60
+"""What is left of a node is branched on, also where no long search is wanted, up to so many vertices."""
 NEVER = 1 << 62
 
 
@@ -91,31 +94,41 @@ class SetSearch:
         start = np.flatnonzero(np.isin(part.vertices, bracket.vertices))
         self.root = SetProblem(weights, every, every[:0], count)
         self.state = Relaxation(weights.astype(np.float32), count, start)
-        self.stopped = False
+        self.stopped, self.stuck = False, False
+        self.bound = NEVER
+        """No set of the part weighs more."""
+        self.heap: list[Node] = []
+        self._waiting: tuple[DualProof, Singles] | None = None
         self._pushed = 0
 
-    def bound_root(self) -> tuple[DualProof, Singles]:
-        """The proof where the relaxation of the whole part gets to, and the multipliers it stands at then."""
+    def bound_root(self) -> DualProof:
+        """The proof where the relaxation of the whole part gets to: it also holds for sets of other sizes."""
         point, multipliers = self._relax(self.root, self.state, FIRST_LOOKS)
-        return point.prove(), multipliers
+        proof = point.prove()
+        bound = self._round(self.root, float(proof.bounds(np.array([self.bracket.count]))[0]))
+        self.bound = min(self.bound, bound)
+        self._waiting = (proof, multipliers)
+        return proof
 
-    def run(self, proof: DualProof, multipliers: Singles, outer: int, *, branch: bool) -> None:
-        """Go on from the proof of the root: reduce, and branch where allowed; ``outer`` bounds the sets that leave H."""
+    def advance(self, until: int, *, branch: bool) -> bool:
+        """Reduce, and branch where allowed, until the bound is at most ``until``; whether there is more to be done."""
         bracket = self.bracket
-        inner = self._round(self.root, float(proof.bounds(np.array([bracket.count]))[0]))
-        heap: list[Node] = []
-        for node in self._follow(self.root, self.state, proof, multipliers, inner, 0, branch):
-            heapq.heappush(heap, node)
-        while True:
-            highest = max(outer, heap[0].bound if heap else bracket.value, bracket.value)
-            bracket.bound = min(bracket.bound, highest)
+        if self._waiting is not None:
+            self.heap = self._follow(self.root, self.state, *self._waiting, self.bound, 0, branch)
+            self._waiting = None
+            heapq.heapify(self.heap)
+        for step in itertools.count():
+            self.bound = min(self.bound, max(bracket.value, self.heap[0].bound if self.heap else 0))
             self.report()
-            if not heap or self.stopped or heap[0].bound <= max(outer, bracket.value) or bracket.gap <= self.gap:
-                return
-            node = heapq.heappop(heap)
+            closed = self.bound <= bracket.value or (self.bound - bracket.value) / self.bound <= self.gap
+            if closed or self.stopped or self.stuck:
+                return False
+            if step and self.bound <= until:
+                return True
             bracket.nodes += 1
-            for child in self._process(node, branch):
-                heapq.heappush(heap, child)
+            for child in self._process(heapq.heappop(self.heap), branch):
+                heapq.heappush(self.heap, child)
+        raise AssertionError
 
     def _process(self, node: Node, branch: bool) -> list[Node]:
         """Bound a node, and what it leaves."""
@@ -176,8 +189,8 @@ class SetSearch:
             return [self._make_node(problem, state, multipliers, dropped, fixed, bound, depth)]
         if not state.settled:
             return [self._make_node(problem, state, multipliers, dropped, fixed, bound, depth)]
-        if not branch:
-            self.stopped = True
+        if not branch and size > SMALL_ENOUGH:
+            self.stuck = True
             return [self._make_node(problem, state, multipliers, dropped, fixed, bound, depth)]
         share = np.where(decided, -1.0, state.vertex_weights())
         middle = int(np.argmin(np.abs(share - 0.5)))

@@ -6,6 +6,7 @@ relaxation is a start for the search, so that a set may become better here too.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -17,9 +18,13 @@ from sparseigen.graphs.branching import NEVER, Bracket, SetSearch, round_to_step
 from sparseigen.graphs.dense_part import DensePart, find_dense_part
 from sparseigen.graphs.dual_bound import DualProof
 from sparseigen.kernels.eigen import one_blas_thread
+from sparseigen.kernels.graph import Integers
+from sparseigen.kernels.set_cone import Numbers
 
 TOLERANCES = (0.01, 0.0, -0.02)
 """What leaving the part may seem to gain: larger parts are made only where a proof shows it does."""
+MOST_HELD = 1 << 23
+"""Entries of the matrices of all sizes that are searched at the same time."""
 METHOD, SEARCHED = "dual of the relaxation", "branch and bound"
 
 
@@ -42,12 +47,15 @@ class Prover:
         self,
         facts: GraphFacts,
         brackets: Iterable[Bracket],
+        known: Integers,
         effort: ProofEffort,
         *,
         deadline: float = np.inf,
         on_bracket: Callable[[Bracket], None] | None = None,
     ) -> None:
+        """``known``: entry i bounds the sets of i + 1 vertices."""
         self.facts, self.effort, self.deadline, self.on_bracket = facts, effort, deadline, on_bracket
+        self.known = known
         self.brackets = {bracket.count: bracket for bracket in brackets}
         self.step = facts.weight_step
         self.spent = 0.0
@@ -79,38 +87,101 @@ class Prover:
             if bracket.count > len(part.vertices) or len(part.vertices) <= smallest:
                 continue
             smallest = len(part.vertices)
-            search = SetSearch(
-                part, bracket, step=self.step, gap=self.effort.gap, spend=spend, report=lambda: self._report(bracket)
-            )
-            proof, multipliers = search.bound_root()
-            outer = self._share_proof(part, proof, search.exponent, bracket)
-            self._report(bracket)
-            if bracket.gap <= self.effort.gap or search.stopped:
-                return
-            if outer < bracket.bound:
-                before = bracket.bound
-                search.run(proof, multipliers, outer, branch=self.effort.branch)
-                if bracket.bound < before:
-                    bracket.method = SEARCHED if bracket.nodes else METHOD
-            if search.stopped or bracket.bound > max(outer, bracket.value):
+            table = PartBounds(part, self.facts.largest_k, self.known)
+            if self._search_part(table, bracket, spend) or table.leaving(bracket) <= bracket.value:
                 return  # a larger part would not help
+
+    def _search_part(self, table: PartBounds, bracket: Bracket, spend: Callable[[float], bool]) -> bool:
+        """Work on the size inside the part that is bounded worst, in turn; whether nothing is left to be done."""
+        pieces: dict[int, SetSearch] = {}
+        while True:
+            size, until = table.find_weakest(bracket.count, first=not pieces)
+            if size not in pieces:
+                target = bracket if size == bracket.count else table.ask(bracket, size)
+                if target is None or len(pieces) * len(table.part.vertices) ** 2 > MOST_HELD:
+                    return False
+                pieces[size] = piece = SetSearch(
+                    table.part,
+                    target,
+                    step=self.step,
+                    gap=self.effort.gap if target is bracket else 0.0,
+                    spend=spend,
+                    report=lambda: self._report(bracket),
+                )
+                table.enter(piece.bound_root(), piece.exponent)
+                table.inner[size] = min(table.inner[size], float(piece.bound))
+                self._share(table, METHOD)
+            else:
+                piece = pieces[size]
+                if size < bracket.count:
+                    piece.bracket.value = max(piece.bracket.value, table.find_limit(bracket, size))
+                before = table.inner[size]
+                again = piece.advance(round_to_step(until, self.step), branch=self.effort.branch)
+                table.inner[size] = min(before, float(piece.bound))
+                self._share(table, SEARCHED)
+                if not again and table.inner[size] + table.outside[bracket.count - size] > bracket.value:
+                    return piece.stopped or bracket.gap <= self.effort.gap
+            self._report(bracket)
+            if piece.stopped or bracket.value >= bracket.bound or bracket.gap <= self.effort.gap:
+                return True
+
+    def _share(self, table: PartBounds, method: str = METHOD) -> None:
+        """Let every bracket of the curve have what is known of the part."""
+        for bracket in self.brackets.values():
+            bound = table.bound(bracket.count, self.step)
+            if bound < bracket.bound:
+                bracket.bound, bracket.method = max(bound, bracket.value), method
 
     def _report(self, bracket: Bracket) -> None:
         if self.on_bracket is not None:
             self.on_bracket(bracket)
 
-    def _share_proof(self, part: DensePart, proof: DualProof, exponent: int, own: Bracket) -> int:
-        """Let every bracket of the curve have what a proof says of it; what it says of sets that leave the part."""
-        counts = [count for count in self.brackets if count <= len(part.vertices)]
-        inner = np.concatenate([[0.0], np.ldexp(proof.bounds(np.arange(1, max(counts) + 1)), exponent)])
-        leaving = NEVER
-        for count in counts:
-            bracket = self.brackets[count]
-            both = np.nextafter(inner[: count + 1] + part.outside(count)[::-1], np.inf)
-            bound = round_to_step(float(both.max()), self.step)
-            if bound < bracket.bound:
-                bracket.bound, bracket.method = max(bound, bracket.value), METHOD
-            if bracket is own:
-                outside = float(both[:count].max())
-                leaving = round_to_step(outside, self.step) if np.isfinite(outside) and outside > 0 else 0
-        return leaving
+
+class PartBounds:
+    """Bounds on the sets of every size inside a part, and what they say of the sets of the whole graph."""
+
+    def __init__(self, part: DensePart, largest: int, known: Integers) -> None:
+        self.part = part
+        self.inner = np.full(largest + 1, -np.inf)  # a part has no sets larger than itself
+        held = min(largest, len(part.vertices))
+        self.inner[: held + 1] = np.concatenate([[0], known[:held]])
+        self.inner = np.nextafter(self.inner, np.inf)
+        self.outside = part.outside(largest)
+
+    def enter(self, proof: DualProof, exponent: int) -> None:
+        """Take the bounds of a proof where they are better."""
+        held = min(len(self.inner) - 1, len(self.part.vertices))
+        bounds = np.ldexp(proof.bounds(np.arange(1, held + 1)), exponent)
+        self.inner[1 : held + 1] = np.minimum(self.inner[1 : held + 1], bounds)
+
+    def bound(self, count: int, step: int) -> int:
+        """No set of the whole graph weighs more."""
+        return round_to_step(float(self._both(count).max()), step)
+
+    def leaving(self, bracket: Bracket) -> int:
+        """No set that leaves the part weighs more."""
+        highest = float(self._both(bracket.count)[:-1].max())
+        return max(0, math.floor(highest)) if np.isfinite(highest) else 0
+
+    def find_weakest(self, count: int, *, first: bool) -> tuple[int, float]:
+        """How many vertices inside the part leave most room, and when others leave more; ``first``: all of them."""
+        both = self._both(count)
+        size = count if first else int(both.argmax())
+        others = np.delete(both, size)
+        return size, float(others.max()) - float(self.outside[count - size])
+
+    def ask(self, bracket: Bracket, size: int) -> Bracket | None:
+        """The question about sets with so many vertices inside; its value is what they must not exceed."""
+        limit = self.find_limit(bracket, size)
+        if size < 2 or limit <= 0:
+            return None
+        return Bracket(size, np.intersect1d(bracket.vertices, self.part.vertices)[:size], limit, NEVER, METHOD)
+
+    def find_limit(self, bracket: Bracket, size: int) -> int:
+        """What sets with so many vertices inside may weigh there without being better than the set known."""
+        return math.floor(bracket.value - self.outside[bracket.count - size])
+
+    def _both(self, count: int) -> Numbers:
+        """By the number of vertices inside, the most that sets of this size weigh."""
+        both: Numbers = np.nextafter(self.inner[: count + 1] + self.outside[: count + 1][::-1], np.inf)
+        return both
