@@ -238,18 +238,26 @@ class UpperBounds:
         self.which = table.argmin(axis=0)
         self.values: Integers = table.min(axis=0)
 
+    def best(self, count: int) -> tuple[int, str]:
+        """The smallest bound on the weight of so many vertices, in units, and its name."""
+        return int(self.values[count - 1]), self.names[int(self.which[count - 1])]
+
     def certificate(self, count: int, value: int) -> Certificate:
         """The bracket on the density pi'W pi / k of the best k vertices."""
-        bound = max(int(self.values[count - 1]), value)
-        method = self.names[int(self.which[count - 1])]
-        unit = Fraction(self.graph.unit)
-        # None of the k^2 entries was rounded up by more than `rounding` (0 for exact graphs).
-        least = max(Fraction(0), unit * value - count * count * Fraction(self.graph.rounding)) / count
-        lower, upper = round_down(least), -round_down(-unit * bound / count)
-        if not self.graph.exact:
-            return Certificate(lower, upper, method, tolerance=ROUNDED_TOLERANCE)
-        # A third has no exact float: both ends are then a unit in the last place apart, and equal as whole numbers.
-        return Certificate(lower, upper, method, tolerance=LAST_PLACE if value == bound else 0.0)
+        return build_certificate(self.graph, count, value, *self.best(count))
+
+
+def build_certificate(graph: IntegerGraph, count: int, value: int, bound: int, method: str) -> Certificate:
+    """The bracket on the density of k vertices from the weight of a set and a bound on that of any, in units."""
+    bound = max(bound, value)
+    unit = Fraction(graph.unit)
+    # None of the k^2 entries was rounded up by more than `rounding` (0 for exact graphs).
+    least = max(Fraction(0), unit * value - count * count * Fraction(graph.rounding)) / count
+    lower, upper = round_down(least), -round_down(-unit * bound / count)
+    if not graph.exact:
+        return Certificate(lower, upper, method, tolerance=ROUNDED_TOLERANCE)
+    # A third has no exact float: both ends are then a unit in the last place apart, and equal as whole numbers.
+    return Certificate(lower, upper, method, tolerance=LAST_PLACE if value == bound else 0.0)
 
 
 def round_down(number: Fraction) -> float:

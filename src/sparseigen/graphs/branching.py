@@ -281,5 +281,5 @@ def round_to_step(bound: float, step: int) -> int:
 def estimate_work(size: int, state: Relaxation, steps: int) -> float:
     """About how many nanoseconds some steps take on one core, from the sizes alone: the same on every machine."""
     if size <= 150:
-        return steps * (1.2 * size**3 + 2e4) + 3e5
+        return steps * (0.5 * size**3 + 5e4) + 3e5
     return size * size * (steps * (10.0 + 0.5 * state.basis.shape[1]) + 60.0 + 0.03 * size)

@@ -73,7 +73,7 @@ class Prover:
         return self.spent >= self.effort.work or time.perf_counter() > self.deadline
 
     def _close(self, bracket: Bracket, share: int) -> None:
-        if bracket.count < 2 or bracket.gap <= self.effort.gap or bracket.value <= 0:
+        if bracket.count < 2 or bracket.gap <= self.effort.gap or bracket.value <= 0 or not len(bracket.vertices):
             return
         limit = self.spent + (self.effort.work - self.spent) / share
 
