@@ -183,6 +183,8 @@ class GraphFacts:
 
 ROUNDED_TOLERANCE = 1e-12
 """Relative gap called optimal when weights had to be rounded; exact graphs need a gap of 0 in whole numbers."""
+LARGEST_ROUNDED = 1e-9
+"""Where value and bound meet in whole numbers, the rounding of k^2 weights may take up to this share."""
 LAST_PLACE = 2.0**-52
 """How far apart the two ends are, at most, when both are the same density rounded outwards."""
 
@@ -255,7 +257,10 @@ def build_certificate(graph: IntegerGraph, count: int, value: int, bound: int, m
     least = max(Fraction(0), unit * value - count * count * Fraction(graph.rounding)) / count
     lower, upper = round_down(least), -round_down(-unit * bound / count)
     if not graph.exact:
-        return Certificate(lower, upper, method, tolerance=ROUNDED_TOLERANCE)
+        # Where no set of the rounded graph is better, all that is left of the gap is the rounding of the weights.
+        rounded = (upper - lower) / upper if value == bound and upper > 0.0 else 0.0
+        tolerance = max(ROUNDED_TOLERANCE, rounded) if rounded <= LARGEST_ROUNDED else ROUNDED_TOLERANCE
+        return Certificate(lower, upper, method, tolerance=tolerance)
     # A third has no exact float: both ends are then a unit in the last place apart, and equal as whole numbers.
     return Certificate(lower, upper, method, tolerance=LAST_PLACE if value == bound else 0.0)
 

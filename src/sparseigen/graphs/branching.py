@@ -83,8 +83,12 @@ class SetSearch:
         gap: float,
         spend: Callable[[float], bool],
         report: Callable[[], None],
+        earlier: SetSearch | None = None,
     ) -> None:
-        """``step``: weights of sets are multiples of it; ``spend``: told the work done, says whether to stop."""
+        """``step``: weights of sets are multiples of it; ``spend``: told the work done, says whether to stop.
+
+        ``earlier``: a search for sets of another size in the same part, from whose relaxation this one goes on.
+        """
         self.part, self.bracket, self.step, self.gap = part, bracket, step, gap
         self.spend, self.report = spend, report
         count = bracket.count
@@ -93,7 +97,14 @@ class SetSearch:
         every = np.arange(len(weights), dtype=np.int64)
         start = np.flatnonzero(np.isin(part.vertices, bracket.vertices))
         self.root = SetProblem(weights, every, every[:0], count)
-        self.state = Relaxation(weights.astype(np.float32), count, start)
+        self.looks = FIRST_LOOKS if earlier is None or earlier.reached is None else LATER_LOOKS
+        if earlier is None or earlier.reached is None:
+            self.state = Relaxation(weights.astype(np.float32), count, start)
+        else:
+            scaled = np.ldexp(earlier.reached, earlier.exponent - self.exponent)
+            self.state = Relaxation.near(earlier.state, weights.astype(np.float32), count, scaled, every)
+        self.reached: Singles | None = None
+        """The multipliers where the relaxation of the whole part stands."""
         self.stopped, self.stuck = False, False
         self.bound = NEVER
         """No set of the part weighs more."""
@@ -103,7 +114,8 @@ class SetSearch:
 
     def bound_root(self) -> DualProof:
         """The proof where the relaxation of the whole part gets to: it also holds for sets of other sizes."""
-        point, multipliers = self._relax(self.root, self.state, FIRST_LOOKS)
+        point, multipliers = self._relax(self.root, self.state, self.looks)
+        self.reached = multipliers
         proof = point.prove()
         bound = self._round(self.root, float(proof.bounds(np.array([self.bracket.count]))[0]))
         self.bound = min(self.bound, bound)

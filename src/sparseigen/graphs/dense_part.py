@@ -25,6 +25,8 @@ from sparseigen.kernels.set_cone import Numbers
 
 SMALLEST_DENSE, SPARE_PER_VERTEX = 600, 1
 """A graph of at most SMALLEST_DENSE + SPARE_PER_VERTEX k vertices is its own dense part."""
+IMPOSSIBLE = -(1 << 60)
+"""What a choice weighs that there is not."""
 ROUNDS = 3
 """How often vertices whose load outside turns out too large are added."""
 MOST_SWEEPS = 30
@@ -49,18 +51,16 @@ class DensePart:
     """The largest weight of an edge of the whole graph."""
     load_bits: int
 
-    def outside(self, count: int) -> Numbers:
-        """Entry m: the most that m vertices outside can weigh in a set, in units, for m <= count; infeasible: -inf."""
-        sums = np.full(count + 1, -np.inf)
-        sums[0] = 0.0
+    def outside(self, count: int) -> Integers:
+        """Entry m: the most that m vertices outside can weigh in a set, in units, for m <= count."""
+        sums = np.full(count + 1, IMPOSSIBLE)
+        sums[0] = 0
         held = min(count, len(self.loads))
-        totals = np.cumsum(self.loads[:held])
-        whole = -(-totals >> self.load_bits)  # rounded up
+        whole = -(-np.cumsum(self.loads[:held]) >> self.load_bits)  # rounded up
         if self.attached.size:
             pairs = np.arange(held, dtype=object) * np.arange(1, held + 1) * self.heaviest
             whole = np.minimum(whole, pairs + np.cumsum(self.attached[:held])).astype(np.int64)
-        # Above 2^53 a float rounds; the next one is then above.
-        sums[1 : held + 1] = np.where(whole < 1 << 53, whole, np.nextafter(whole.astype(np.float64), np.inf))
+        sums[1 : held + 1] = whole
         return sums
 
     def matrix(self) -> Numbers:

@@ -6,7 +6,6 @@ relaxation is a start for the search, so that a set may become better here too.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -14,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparseigen.graphs.bounds import GraphFacts
-from sparseigen.graphs.branching import NEVER, Bracket, SetSearch, round_to_step
-from sparseigen.graphs.dense_part import DensePart, find_dense_part
+from sparseigen.graphs.branching import NEVER, Bracket, SetSearch
+from sparseigen.graphs.dense_part import IMPOSSIBLE, DensePart, find_dense_part
 from sparseigen.graphs.dual_bound import DualProof
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.kernels.graph import Integers
-from sparseigen.kernels.set_cone import Numbers
 
 TOLERANCES = (0.01, 0.0, -0.02)
 """What leaving the part may seem to gain: larger parts are made only where a proof shows it does."""
@@ -59,6 +57,7 @@ class Prover:
         self.brackets = {bracket.count: bracket for bracket in brackets}
         self.step = facts.weight_step
         self.spent = 0.0
+        self._earlier: SetSearch | None = None
 
     def run(self) -> None:
         """Work on the widest gap until all are closed or the work is done."""
@@ -107,23 +106,30 @@ class Prover:
                     gap=self.effort.gap if target is bracket else 0.0,
                     spend=spend,
                     report=lambda: self._report(bracket),
+                    earlier=self._find_earlier(table.part),
                 )
+                self._earlier = piece
                 table.enter(piece.bound_root(), piece.exponent)
-                table.inner[size] = min(table.inner[size], float(piece.bound))
+                table.inner[size] = min(int(table.inner[size]), piece.bound)
                 self._share(table, METHOD)
             else:
                 piece = pieces[size]
                 if size < bracket.count:
                     piece.bracket.value = max(piece.bracket.value, table.find_limit(bracket, size))
-                before = table.inner[size]
-                again = piece.advance(round_to_step(until, self.step), branch=self.effort.branch)
-                table.inner[size] = min(before, float(piece.bound))
+                again = piece.advance(until, branch=self.effort.branch)
+                table.inner[size] = min(int(table.inner[size]), piece.bound)
                 self._share(table, SEARCHED)
-                if not again and table.inner[size] + table.outside[bracket.count - size] > bracket.value:
+                if not again and table.weigh(size, bracket.count) > bracket.value:
                     return piece.stopped or bracket.gap <= self.effort.gap
             self._report(bracket)
             if piece.stopped or bracket.value >= bracket.bound or bracket.gap <= self.effort.gap:
                 return True
+
+    def _find_earlier(self, part: DensePart) -> SetSearch | None:
+        """The last search, if it was in the same part."""
+        earlier = self._earlier
+        same = earlier is not None and np.array_equal(earlier.part.vertices, part.vertices)
+        return earlier if same else None
 
     def _share(self, table: PartBounds, method: str = METHOD) -> None:
         """Let every bracket of the curve have what is known of the part."""
@@ -142,33 +148,36 @@ class PartBounds:
 
     def __init__(self, part: DensePart, largest: int, known: Integers) -> None:
         self.part = part
-        self.inner = np.full(largest + 1, -np.inf)  # a part has no sets larger than itself
+        self.inner: Integers = np.full(largest + 1, IMPOSSIBLE)  # a part has no sets larger than itself
         held = min(largest, len(part.vertices))
         self.inner[: held + 1] = np.concatenate([[0], known[:held]])
-        self.inner = np.nextafter(self.inner, np.inf)
         self.outside = part.outside(largest)
 
     def enter(self, proof: DualProof, exponent: int) -> None:
         """Take the bounds of a proof where they are better."""
         held = min(len(self.inner) - 1, len(self.part.vertices))
         bounds = np.ldexp(proof.bounds(np.arange(1, held + 1)), exponent)
-        self.inner[1 : held + 1] = np.minimum(self.inner[1 : held + 1], bounds)
+        better = np.flatnonzero(bounds < self.inner[1 : held + 1]) + 1
+        self.inner[better] = np.floor(bounds[better - 1]).astype(np.int64)  # weights are whole numbers
 
     def bound(self, count: int, step: int) -> int:
         """No set of the whole graph weighs more."""
-        return round_to_step(float(self._both(count).max()), step)
+        highest = int(self._both(count).max())
+        return highest - highest % step
 
     def leaving(self, bracket: Bracket) -> int:
         """No set that leaves the part weighs more."""
-        highest = float(self._both(bracket.count)[:-1].max())
-        return max(0, math.floor(highest)) if np.isfinite(highest) else 0
+        return max(0, int(self._both(bracket.count)[:-1].max()))
 
-    def find_weakest(self, count: int, *, first: bool) -> tuple[int, float]:
+    def weigh(self, size: int, count: int) -> int:
+        """No set of ``count`` vertices, so many of them inside, weighs more."""
+        return int(self._both(count)[size])
+
+    def find_weakest(self, count: int, *, first: bool) -> tuple[int, int]:
         """How many vertices inside the part leave most room, and when others leave more; ``first``: all of them."""
         both = self._both(count)
         size = count if first else int(both.argmax())
-        others = np.delete(both, size)
-        return size, float(others.max()) - float(self.outside[count - size])
+        return size, int(np.delete(both, size).max()) - int(self.outside[count - size])
 
     def ask(self, bracket: Bracket, size: int) -> Bracket | None:
         """The question about sets with so many vertices inside; its value is what they must not exceed."""
@@ -179,9 +188,9 @@ class PartBounds:
 
     def find_limit(self, bracket: Bracket, size: int) -> int:
         """What sets with so many vertices inside may weigh there without being better than the set known."""
-        return math.floor(bracket.value - self.outside[bracket.count - size])
+        return bracket.value - int(self.outside[bracket.count - size])
 
-    def _both(self, count: int) -> Numbers:
+    def _both(self, count: int) -> Integers:
         """By the number of vertices inside, the most that sets of this size weigh."""
-        both: Numbers = np.nextafter(self.inner[: count + 1] + self.outside[: count + 1][::-1], np.inf)
+        both: Integers = self.inner[: count + 1] + self.outside[: count + 1][::-1]
         return both
