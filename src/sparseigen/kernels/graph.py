@@ -16,10 +16,11 @@ if TYPE_CHECKING or kernels.active.NAME == "numpy":
         induced,
         is_symmetric,
         peel,
+        project_rows,
         signed_weight,
+        symmetrise,
         top_vertices,
     )
-    from sparseigen.kernels.set_cone import project_rows, symmetrise
 else:
     from sparseigen.kernels.graph_compiled import (
         add_rows,
