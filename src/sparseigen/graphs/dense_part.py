@@ -50,6 +50,14 @@ class DensePart:
     heaviest: int
     """The largest weight of an edge of the whole graph."""
     load_bits: int
+    losses: Integers
+    """What the known set loses with its weakest vertices, one after the other."""
+
+    def estimate_reach(self) -> int:
+        """About what the bound of this part cannot go below: a piece of the known set, filled up outside."""
+        count = len(self.losses)
+        gains = self.outside(count)[1:] - self.losses
+        return int(self.losses[-1]) + max(0, int(gains.max(initial=0)))
 
     def outside(self, count: int) -> Integers:
         """Entry m: the most that m vertices outside can weigh in a set, in units, for m <= count."""
@@ -79,15 +87,15 @@ def find_dense_part(facts: GraphFacts, members: Integers, largest: int, toleranc
     one, by leaving it.
     """
     count, bits = len(members), facts.load_bits
+    growth = _Growth(facts, members, largest, tolerance)
     if facts.is_whole and facts.graph.size <= min(SMALLEST_DENSE + SPARE_PER_VERTEX * count, largest):
         every = np.arange(facts.graph.size, dtype=np.int64)
-        return DensePart(every, facts.graph, every[:0], every[:0], 0, bits)
-    growth = _Growth(facts, members, largest, tolerance)
+        return DensePart(every, facts.graph, every[:0], every[:0], 0, bits, growth.losses)
     growth.run()
     loads = _settle_loads(facts, growth, largest)
     vertices = np.flatnonzero(growth.inside).astype(np.int64)
     attached = growth.find_attached() if facts.is_whole else loads[:0]
-    return DensePart(vertices, facts.graph.induced(vertices), loads, attached, facts.heaviest, bits)
+    return DensePart(vertices, facts.graph.induced(vertices), loads, attached, facts.heaviest, bits, growth.losses)
 
 
 class _Growth:
@@ -104,10 +112,10 @@ class _Growth:
         self.loads = facts.loads / 2.0**facts.load_bits
         self.inside = np.zeros(facts.graph.size, dtype=bool)
         self.inside[members] = True
-        self._add(self.loads > self.load_limit, room=True)
 
     def run(self) -> None:
         """Take in what is strongly tied to the part, or of a large load, whatever leaving would use."""
+        self._add(self.loads > self.load_limit, room=True)
         for _ in range(MOST_GROWTH):
             by_loads = self._find_weakness()
             if by_loads is None:
