@@ -365,13 +365,13 @@ class MemoryTask(SubgraphTask):
         self.allowed = np.setdiff1d(self.allowed, np.flatnonzero(found.indicator))
 
     def _search(self, ks: list[int], reached: Reached) -> Findings:
-        facts = GraphFacts(self._restrict(self.whole), max(ks), sweeps=self.options.sweeps)
+        facts = GraphFacts(self.restrict(self.whole), max(ks), sweeps=self.options.sweeps)
         fixed = facts.graph.no_flags()
         fixed[np.searchsorted(self.allowed, self.required)] = 1
         start: Any = self.start
         if not is_text(start):
             start = np.searchsorted(self.allowed, np.intersect1d(start, self.allowed)).astype(np.int64)
-        choice = None if self.choice is None else self._restrict(self.choice)
+        choice = None if self.choice is None else self.restrict(self.choice)
         options = self.options
         problem = Problem(facts, fixed, start, options.polish, options.rng, choice, reached, self.deadline)
         outcomes = METHODS[self.options.method](problem, ks)
@@ -387,7 +387,8 @@ class MemoryTask(SubgraphTask):
         settings = outcome.settings | {"start_used": "connected"}
         return replace(outcome, vertices=chosen.vertices, value=chosen.value, history=(), settings=settings)
 
-    def _restrict(self, graph: IntegerGraph) -> IntegerGraph:
+    def restrict(self, graph: IntegerGraph) -> IntegerGraph:
+        """The subgraph on the vertices that may be chosen."""
         return graph if len(self.allowed) == graph.size else graph.induced(self.allowed)
 
     def _name_set(self, outcome: Outcome) -> NamedSet:
