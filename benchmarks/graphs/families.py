@@ -1,4 +1,4 @@
-"""Random graphs of five kinds and many sizes: LFR communities, block models, clustered power laws, geometric, cliques."""
+"""Random graphs of five kinds and many sizes: LFR communities, blocks, clustered power laws, geometric, cliques."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def largest_eigenvalue_bound(matrix: Numbers, *, hopeless_above: float = np.inf)
 
 
 def prove_eigenvalues_below(matrix: Numbers, candidate: float) -> float:
-    """A proven upper bound on the eigenvalues of a symmetric matrix, next to a candidate for one; infinite if it is none."""
+    """A proven upper bound on the eigenvalues of a symmetric matrix near a candidate; infinite if that is none."""
     shifted = -matrix
     shifted[np.diag_indices(len(matrix))] += candidate
     largest = float(np.abs(shifted.diagonal()).max())

@@ -293,8 +293,8 @@ def round_to_step(bound: float, step: int) -> int:
 def estimate_work(size: int, state: Relaxation, steps: int) -> float:
     """About how many nanoseconds some steps take on one core, from the sizes alone: the same on every machine."""
     if size <= 150:
-        return steps * (0.5 * size**3 + 5e4) + 3e5
-    rank = state.basis.shape[1]
+        return steps * (0.5 * float(size) ** 3 + 5e4) + 3e5
+    rank = int(state.basis.shape[1])
     if rank > size // 4:  # all eigenvectors in every step
-        return steps * 0.6 * size**3
+        return steps * 0.6 * float(size) ** 3
     return size * size * (steps * (14.0 + 0.6 * rank) + 60.0 + 0.03 * size)

@@ -1,7 +1,7 @@
 """The proofs of a curve: what is required is contracted, the quick bounds come first, then the dual bound.
 
-Vertices that must be included are taken out of the graph: each of the others gets twice its weight to them as a loop, and
-what they weigh among themselves is a constant. A set with them weighs as much as the rest of it in the smaller graph.
+Vertices that must be included are taken out of the graph: each of the others gets twice its weight to them as a loop,
+and what they weigh among themselves is a constant. A set with them weighs as much as the rest of it in the smaller graph.
 """
 
 from __future__ import annotations
@@ -74,9 +74,7 @@ class Contraction:
         inner = graph.induced(kept)
         inner = replace(inner, loops=inner.loops + 2 * product[kept])
         left = max(0, facts.largest_k - len(required))
-        return cls(
-            GraphFacts(inner, left, sweeps=facts.sweeps), kept, required, VertexSet.of(graph, required).value
-        )
+        return cls(GraphFacts(inner, left, sweeps=facts.sweeps), kept, required, VertexSet.of(graph, required).value)
 
 
 class Certifier:

@@ -1,7 +1,7 @@
 """Connected groups: how many parts a set has, and a search among the sets that are in one piece.
 
-Every set the search meets is connected: it grows from a seed along edges of positive weight, and an exchange is made only
-where what it leaves is connected. The bound is that of all sets, so it holds for the connected ones.
+Every set the search meets is connected: it grows from a seed along edges of positive weight, and an exchange is made
+only where what it leaves is connected. The bound is that of all sets, so it holds for the connected ones.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _find_seeds(graph: IntegerGraph, count: int, fixed: Flags, known: Integers) 
         joined = _join(graph, required)
         if len(joined) > count:
             message = (
-                f"the shortest connection found between the vertices of must_include takes {len(joined)} vertices, more "
-                f"than k={count}; raise k, or leave out connected=True."
+                f"the shortest connection found between the vertices of must_include takes {len(joined)} vertices, "
+                f"more than k={count}; raise k, or leave out connected=True."
             )
             raise CardinalityError(message, parameter="k")
         yield joined

@@ -99,7 +99,7 @@ def find_dense_part(facts: GraphFacts, members: Integers, largest: int, toleranc
 
 
 class _Growth:
-    """A part that grows until leaving it no longer pays, judged by what the known set loses with its weakest vertices."""
+    """A part that grows until leaving it no longer pays, judged by what the known set loses with its weakest."""
 
     def __init__(self, facts: GraphFacts, members: Integers, largest: int, tolerance: float) -> None:
         self.facts, self.largest = facts, largest
@@ -150,7 +150,7 @@ class _Growth:
     def _find_weakness(self) -> bool | None:
         """Whether loads (else ties) are what lets a set gain outside; None: nothing does."""
         count = len(self.losses)
-        loads = np.cumsum(_take_largest(self.loads[~self.inside], count))
+        loads = np.cumsum(np.sort(self.loads[~self.inside])[::-1][:count])
         if loads.size == 0:
             return None
         losses = self.losses[: len(loads)]

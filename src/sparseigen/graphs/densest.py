@@ -93,8 +93,8 @@ def densest_k_subgraph(
     -------
     DenseSubgraphResult
         Its certificate is on the scale of ``density`` = pi'W pi / k. For weights that are multiples of a power of
-        two it is rounded to whole numbers, and ``certificate.optimal`` is a proof. With ``must_include`` it is about the
-        sets that hold these vertices (on a cluster: about all sets, which is valid, not tight).
+        two it is rounded to whole numbers, and ``certificate.optimal`` is a proof. With ``must_include`` it is about
+        the sets that hold these vertices (on a cluster: about all sets, which is valid, not tight).
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """One bound for every number of vertices, from any matrix of multipliers, proven in floating point.
 
-For a symmetric A (loops on the diagonal), any matrix C, any vectors u_t, charges c_t >= 0, and every set S of j vertices
+For a symmetric A (loops on the diagonal), any matrix C, any vectors u_t, charges c_t >= 0 and every set S of j vertices
 
     sum of A over S x S  <=  j lambda_max(A - sym C - sum_t c_t u_t u_t')  +  sum_t c_t max (u_t'1_S)^2
                              + sum of the j largest r_i,     r_i = C_ii + sum of the j - 1 largest C_ij, j != i,
@@ -189,5 +189,7 @@ def _row_parts(multipliers: Singles, sizes: np.ndarray) -> Numbers:
 def _largest_entries(rows: Singles, count: int) -> Numbers:
     """The largest entries of every row, in no order."""
     start = rows.shape[1] - count
-    chosen: Numbers = (rows[:, start:] if count == 0 else np.partition(rows, start, axis=1)[:, start:]).astype(np.float64)
+    chosen: Numbers = (rows[:, start:] if count == 0 else np.partition(rows, start, axis=1)[:, start:]).astype(
+        np.float64
+    )
     return chosen

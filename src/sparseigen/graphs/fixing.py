@@ -1,8 +1,8 @@
 """Vertices that a proof decides: no better set holds them, or every better set does.
 
 Let Q = s I - M with s above the proven largest eigenvalue of the slack matrix M of a dual point, so that Q is at least
-eps I, eps = s - that eigenvalue. A set of k vertices weighs at most k s - x'Qx + the rest of the bound, x its indicator,
-and 1'x = k with x_v = 1 (or 0) makes x'Qx at least
+eps I, eps = s - that eigenvalue. A set of k vertices weighs at most k s - x'Qx + the rest of the bound, x its
+indicator, and 1'x = k with x_v = 1 (or 0) makes x'Qx at least
 
     2 (a k + b x_v) - (a 1 + b e_v)' Q^-1 (a 1 + b e_v)        for any a, b.
 

@@ -1,7 +1,7 @@
 """From the sets a search found to their proofs: the dual bound on the dense part, for one k or a whole curve.
 
-Every proof of a dual point bounds the sets of every size, so that the points of a curve share it; and every point of the
-relaxation is a start for the search, so that a set may become better here too.
+Every proof of a dual point bounds the sets of every size, so that the points of a curve share it; and every point of
+the relaxation is a start for the search, so that a set may become better here too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The relaxation behind the dual bound: a first-order method in float32 that may be stopped anywhere.
 
-Of pi pi', the square of a set of k vertices, it keeps that X is positive semidefinite with trace k, and that each row is
-in the cone of `kernels.set_cone`. The alternating direction method of multipliers splits the two, X = Y: X is the
+Of pi pi', pi a set of k vertices, it keeps that X is positive semidefinite with trace k, and that each row is in the
+cone of `kernels.set_cone`. The alternating direction method of multipliers splits the two, X = Y: X is the
 nearest point of the first kind (its rank is small, so a few eigenvectors that are warm from the last step give it), Y
 that of the second, row by row. The multipliers C of X = Y are what `dual_bound` makes a proof of; where the method
 stands when it is stopped decides how good the proof is, never whether it holds.

@@ -309,7 +309,7 @@ def _add_proofs(
 
 
 def _renumber(outcomes: Outcomes, numbers: Integers) -> Outcomes:
-    """Outcomes as positions among some vertices (ascending); a set that is not among them is left out of its bracket."""
+    """Outcomes as positions among some vertices (ascending); others are left out."""
     inside = {}
     for k, outcome in outcomes.items():
         places = np.minimum(np.searchsorted(numbers, outcome.vertices), len(numbers) - 1)

@@ -22,7 +22,9 @@ def test_part_and_outside_bound_every_set(seed):
     graph = integer_graph(matrix)
     matrix = matrix / graph.unit
     count = int(rng.integers(2, size // 2))
-    part = find_dense_part(GraphFacts(graph, size), np.sort(rng.permutation(size)[:count]), int(rng.integers(3, size)), 0.0)
+    part = find_dense_part(
+        GraphFacts(graph, size), np.sort(rng.permutation(size)[:count]), int(rng.integers(3, size)), 0.0
+    )
     assert np.array_equal(part.matrix(), matrix[np.ix_(part.vertices, part.vertices)])
     inside = np.isin(np.arange(size), part.vertices)
     most = part.outside(size)

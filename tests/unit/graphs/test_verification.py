@@ -50,8 +50,14 @@ def test_a_result_with_rounded_weights_holds():
         ("weight", lambda r: {"weight": r.weight + 1.0}),
         ("density", lambda r: {"density": r.density * 1.01}),
         ("connected parts", lambda r: {"connected_parts": 2}),
-        ("attained end", lambda r: {"certificate": replace(r.certificate, lower_bound=r.density + 0.01, upper_bound=90.0)}),
-        ("proven end", lambda r: {"certificate": replace(r.certificate, lower_bound=1.0, upper_bound=r.density - 0.01)}),
+        (
+            "attained end",
+            lambda r: {"certificate": replace(r.certificate, lower_bound=r.density + 0.01, upper_bound=90.0)},
+        ),
+        (
+            "proven end",
+            lambda r: {"certificate": replace(r.certificate, lower_bound=1.0, upper_bound=r.density - 0.01)},
+        ),
         ("ordered", lambda r: {"certificate": replace(r.certificate, lower_bound=9.0, upper_bound=8.0)}),
         ("meaning of optimal", lambda r: {"certificate": replace(r.certificate, lower_bound=8.0, tolerance=0.9)}),
     ],
