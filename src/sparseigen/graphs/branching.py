@@ -17,7 +17,7 @@ import numpy as np
 from sparseigen.graphs.dense_part import DensePart
 from sparseigen.graphs.dual_bound import DualPoint, DualProof
 from sparseigen.graphs.fixing import SetProblem, bound_choices
-from sparseigen.graphs.relaxation import Relaxation
+from sparseigen.graphs.relaxation import DIRECT, Relaxation
 from sparseigen.graphs.search import POLISHES
 from sparseigen.graphs.vertex_sets import VertexSet, truncated_power
 from sparseigen.kernels.graph import Integers
@@ -292,9 +292,9 @@ def round_to_step(bound: float, step: int) -> int:
 
 def estimate_work(size: int, state: Relaxation, steps: int) -> float:
     """About how many nanoseconds some steps take on one core, from the sizes alone: the same on every machine."""
-    if size <= 150:
-        return steps * (0.5 * float(size) ** 3 + 5e4) + 3e5
-    rank = int(state.basis.shape[1])
+    rank, entries = int(state.basis.shape[1]), float(size) * size
+    if size <= DIRECT:
+        return steps * (0.8 * size * entries + 1.5e5) + 2e6
     if rank > size // 4:  # all eigenvectors in every step
-        return steps * 0.6 * float(size) ** 3
-    return size * size * (steps * (14.0 + 0.6 * rank) + 60.0 + 0.03 * size)
+        return steps * 0.6 * size * entries + 2e6
+    return entries * (steps * (14.0 + 0.6 * rank) + 60.0 + 0.03 * size) + steps * 1e5 + 2e6

@@ -1,7 +1,7 @@
 """The proofs of a curve: what is required is contracted, the quick bounds come first, then the dual bound.
 
 Vertices that must be included are taken out of the graph: each of the others gets twice its weight to them as a loop,
-and what they weigh among themselves is a constant. A set with them weighs as much as the rest of it in the smaller graph.
+and what they weigh among themselves is a constant. A set with them weighs as much as the rest of it there.
 """
 
 from __future__ import annotations

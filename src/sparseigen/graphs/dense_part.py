@@ -83,8 +83,8 @@ class DensePart:
 def find_dense_part(facts: GraphFacts, members: Integers, largest: int, tolerance: float) -> DensePart:
     """The part for sets of as many vertices as a known set has, that holds this set.
 
-    It has about ``largest`` vertices at most, fewer where no set can gain more than ``tolerance``, relative to the known
-    one, by leaving it.
+    It has about ``largest`` vertices at most, fewer where no set can gain more than ``tolerance``, relative to the
+    known one, by leaving it.
     """
     count, bits = len(members), facts.load_bits
     growth = _Growth(facts, members, largest, tolerance)

@@ -31,7 +31,7 @@ LOOKS = 10
 BALANCE = 2.0
 """The ratio of the two residuals that the penalty is steered to: the multipliers are what is wanted."""
 SAMPLED_ROWS = 24
-DIRECT = 150
+DIRECT = 90
 """Up to this size a step takes all eigenvectors, above only as many as the iterate's rank, and SPARE_RANK more."""
 SPARE_RANK, RANK_STEP, FIRST_RANK = 6, 8, 12
 KRYLOV_STEPS = 4
