@@ -24,7 +24,9 @@ from sparseigen.graphs.bounds import GraphFacts, UpperBounds
 from sparseigen.graphs.model import IntegerGraph, build_graph
 from sparseigen.graphs.task import load_graph
 
-HEAD = f"{'graph':<24} {'k':>4} {'density':>9} {'gap':>9} {'s':>6} | {'loads':>6} {'degree':>6} {'spectr':>6} {'Turan':>6}"
+HEAD = (
+    f"{'graph':<24} {'k':>4} {'density':>9} {'gap':>9} {'s':>6} | {'loads':>6} {'degree':>6} {'spectr':>6} {'Turan':>6}"
+)
 FAMILY_KS = (10, 20, 50, 100, 200, 500)
 
 
@@ -74,7 +76,9 @@ def real_graphs() -> None:
     print(HEAD)
     gaps = show("airline", airline.load(), airline.SIZES, method="exact", time_limit=10.0)
     show("airline, thorough", airline.load(), (30, 100), effort="thorough")
-    print(f"airline: largest gap {100.0 * max(gaps):.2g} %, {sum(gap < 1e-9 for gap in gaps)} of {len(gaps)} to rounding")
+    print(
+        f"airline: largest gap {100.0 * max(gaps):.2g} %, {sum(gap < 1e-9 for gap in gaps)} of {len(gaps)} to rounding"
+    )
     table = np.loadtxt(data_folder() / "air_routes" / "us2008_flight_counts.csv", delimiter=",", skiprows=1)
     gaps = show("air routes", table, range(10, 201, 10), effort="thorough")
     print(f"air routes: largest gap {100.0 * max(gaps):.3f} %")
@@ -89,7 +93,9 @@ def family_graphs() -> None:
         ks = [k for k in FAMILY_KS if k < size]
         gaps += show(f"{name} {size}", graph, ks, effort="thorough")
     within = np.mean(np.array(gaps) <= 0.02)
-    print(f"{len(gaps)} points: median gap {100.0 * np.median(gaps):.3f} %, at most 2 % in {100.0 * within:.0f} % of them")
+    print(
+        f"{len(gaps)} points: median gap {100.0 * np.median(gaps):.3f} %, at most 2 % in {100.0 * within:.0f} % of them"
+    )
 
 
 def enumerated_graphs(count: int = 3000) -> None:
@@ -128,7 +134,9 @@ def default_times() -> None:
     """What a certified curve costs at the default effort, and without any proof of the dual bound."""
     print(f"{'graph':<24} {'default s':>9} {'quick bound s':>13} {'ratio':>6} {'gaps, %':>30}")
     cases = [("airline", airline.load(), airline.SIZES)]
-    cases += [(f"{name} 2000", families.FAMILIES[name](2000, seed=1), (10, 20, 50, 100, 200)) for name in families.FAMILIES]
+    cases += [
+        (f"{name} 2000", families.FAMILIES[name](2000, seed=1), (10, 20, 50, 100, 200)) for name in families.FAMILIES
+    ]
     for name, graph, ks in cases:
         seconds, plain = [], []
         for _ in range(3):
@@ -141,7 +149,10 @@ def default_times() -> None:
             plain.append(time.process_time() - began)
         gaps = [100.0 * result.certificate.relative_gap for result in curve]
         shown = f"{min(gaps):.2f} / {np.median(gaps):.2f} / {max(gaps):.2f}"
-        print(f"{name:<24} {min(seconds):>9.3f} {min(plain):>13.3f} {min(seconds) / min(plain):>6.2f} {shown:>30}", flush=True)
+        print(
+            f"{name:<24} {min(seconds):>9.3f} {min(plain):>13.3f} {min(seconds) / min(plain):>6.2f} {shown:>30}",
+            flush=True,
+        )
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from sparseigen.graphs.dense_part import DensePart
 from sparseigen.graphs.dual_bound import DualPoint, DualProof
 from sparseigen.graphs.fixing import SetProblem, bound_choices
-from sparseigen.graphs.relaxation import DIRECT, Relaxation
+from sparseigen.graphs.relaxation import DIRECT, LARGEST_SHARE, Relaxation
 from sparseigen.graphs.search import POLISHES
 from sparseigen.graphs.vertex_sets import VertexSet, truncated_power
 from sparseigen.kernels.graph import Integers
@@ -295,6 +295,6 @@ def estimate_work(size: int, state: Relaxation, steps: int) -> float:
     rank, entries = int(state.basis.shape[1]), float(size) * size
     if size <= DIRECT:
         return steps * (0.8 * size * entries + 1.5e5) + 2e6
-    if rank > size // 4:  # all eigenvectors in every step
-        return steps * 0.6 * size * entries + 2e6
+    if rank > size // LARGEST_SHARE:  # all eigenvectors in every step
+        return steps * (0.4 * size + 30.0) * entries + 2e6
     return entries * (steps * (14.0 + 0.6 * rank) + 60.0 + 0.03 * size) + steps * 1e5 + 2e6

@@ -33,6 +33,8 @@ BALANCE = 2.0
 SAMPLED_ROWS = 24
 DIRECT = 90
 """Up to this size a step takes all eigenvectors, above only as many as the iterate's rank, and SPARE_RANK more."""
+LARGEST_SHARE = 8
+"""All eigenvectors are taken where the rank exceeds this part of the size: Krylov spaces are several times the rank."""
 SPARE_RANK, RANK_STEP, FIRST_RANK = 6, 8, 12
 KRYLOV_STEPS = 4
 CLOSE_ENOUGH = 1e-2
@@ -102,7 +104,7 @@ class Relaxation:
     def _nearest_factor(self) -> Singles:
         """A factor F of the nearest X = FF' with trace k to the symmetric matrix that `mirror` holds."""
         size, rank = len(self.mirror), self.basis.shape[1]
-        if size <= DIRECT or rank > size // 4:
+        if size <= DIRECT or rank > size // LARGEST_SHARE:
             values, vectors = np.linalg.eigh(self.mirror.astype(np.float64) if size <= DIRECT else self.mirror)
             values, vectors = values[::-1], vectors[:, ::-1]
             parts = project_spectrum(values.astype(np.float64), self.count)
