@@ -13,7 +13,7 @@ import numpy as np
 
 from sparseigen.graphs.bounds import GraphFacts, UpperBounds, build_certificate
 from sparseigen.graphs.branching import SMALL_ENOUGH, Bracket
-from sparseigen.graphs.methods import Outcomes
+from sparseigen.graphs.methods import Outcome, Outcomes
 from sparseigen.graphs.proving import ProofEffort, Prover
 from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.kernels import graph as graph_kernels
@@ -118,3 +118,18 @@ class Certifier:
         """The bracket on the density of the best k vertices, for a set of this value."""
         bracket = self.brackets[k]
         return build_certificate(self.graph, k, value, bracket.bound + self.contraction.constant, bracket.method)
+
+
+def renumber(outcomes: Outcomes, numbers: Integers) -> Outcomes:
+    """Outcomes as positions among some vertices (ascending); others are left out."""
+    inside = {}
+    for k, outcome in outcomes.items():
+        places = np.minimum(np.searchsorted(numbers, outcome.vertices), len(numbers) - 1)
+        inside[k] = replace(outcome, vertices=places[numbers[places] == outcome.vertices].astype(np.int64))
+    return inside
+
+
+def replace_set(outcome: Outcome, vertices: Integers, value: int) -> Outcome:
+    """The outcome with a better set that a proof found."""
+    settings = outcome.settings | {"start_used": "relaxation"}
+    return replace(outcome, vertices=vertices, value=value, history=(*outcome.history, value), settings=settings)

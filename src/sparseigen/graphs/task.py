@@ -21,7 +21,7 @@ from sparseigen.checks.graph_objects import check_graph
 from sparseigen.checks.graphs import WEIGHT, Graph, as_path, is_text, vertices_of
 from sparseigen.errors import CardinalityError, OptionError, UnusedWeightsWarning, one_of
 from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts
-from sparseigen.graphs.certifying import Certifier, OnBracket, choose_effort
+from sparseigen.graphs.certifying import Certifier, OnBracket, choose_effort, renumber, replace_set
 from sparseigen.graphs.connectedness import count_parts, find_connected_set
 from sparseigen.graphs.methods import (
     BY_OUTGOING,
@@ -238,7 +238,7 @@ class SubgraphTask(ABC):
         facts, options = found.facts, self.options
         assert facts is not None
         outcomes = {k: found.outcomes[k] for k in results}
-        inside = outcomes if found.numbers is None else _renumber(outcomes, found.numbers)
+        inside = outcomes if found.numbers is None else renumber(outcomes, found.numbers)
         hurried = time.perf_counter() > self.deadline
         certifier = Certifier(facts, found.fixed, inside, hurried=hurried)
         effort = choose_effort(options.effort, facts, len(results), exact=options.method == EXACT)
@@ -248,7 +248,7 @@ class SubgraphTask(ABC):
                 better = certifier.better_set(k) if options.is_free else None
                 if better is not None and better[1] > outcome.value and self._may_take(better[0], found):
                     vertices = better[0] if found.numbers is None else found.numbers[better[0]]
-                    outcomes[k] = improved = _replace_set(outcome, vertices, better[1])
+                    outcomes[k] = improved = replace_set(outcome, vertices, better[1])
                     results[k] = self._build_result(k, improved, seconds, found.notes)
                 proofs[k] = certifier.certificate(k, outcomes[k].value)
 
@@ -306,20 +306,6 @@ def _add_proofs(
         stage = () if proof is None else (Stage("bound", seconds, result.density, proof.upper_bound),)
         proven[k] = replace(result, certificate=proof, stages=(*result.stages, *stage))
     return proven
-
-
-def _renumber(outcomes: Outcomes, numbers: Integers) -> Outcomes:
-    """Outcomes as positions among some vertices (ascending); others are left out."""
-    inside = {}
-    for k, outcome in outcomes.items():
-        places = np.minimum(np.searchsorted(numbers, outcome.vertices), len(numbers) - 1)
-        inside[k] = replace(outcome, vertices=places[numbers[places] == outcome.vertices].astype(np.int64))
-    return inside
-
-
-def _replace_set(outcome: Outcome, vertices: Integers, value: int) -> Outcome:
-    settings = outcome.settings | {"start_used": "relaxation"}
-    return replace(outcome, vertices=vertices, value=value, history=(*outcome.history, value), settings=settings)
 
 
 def _mark_closed(result: DenseSubgraphResult) -> DenseSubgraphResult:
