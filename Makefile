@@ -31,7 +31,7 @@ help:
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers: tests and fuzzers"
 	@echo "make bench-certificates  gaps and seconds of every bound, of the exact method, and of the default answer"
 	@echo "make bench-choosing  number of components and of variables: planted, noise, fresh designs, beside other rules"
-	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
+	@echo "make bench-graphs  densest subgraphs: what is proven, Frank-Wolfe beside ours, 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
 	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs, checked in exact arithmetic; READER_MINUTES=2 of files"

@@ -13,7 +13,7 @@ import sparseigen as se
 from fuzzing.truth import supports, whole_numbers
 from sparseigen.graphs.methods import METHODS
 
-LARGEST_SIZE = 8
+LARGEST_SIZE = 10
 Generator = np.random.Generator
 Array = np.ndarray
 
@@ -68,9 +68,11 @@ class GraphQuestion:
             return 2 * np.maximum(numbers, numbers.T), 2 * denominator
         return numbers + numbers.T, 2 * denominator
 
-    def weights_of(self, k: int, allowed: Array | None = None) -> Array:
-        """Pi'W pi of every set of k vertices (of the allowed ones), as whole numbers."""
+    def weights_of(self, k: int, allowed: Array | None = None, required: tuple[int, ...] = ()) -> Array:
+        """Pi'W pi of every set of k vertices (of the allowed ones, with the required ones), as whole numbers."""
         sets = supports(self.size, k) if allowed is None else allowed[supports(len(allowed), k)]
+        for vertex in required:
+            sets = sets[(sets == vertex).any(axis=1)]
         return np.array([self.values[np.ix_(chosen, chosen)].sum() for chosen in sets], dtype=object)
 
 
@@ -84,25 +86,31 @@ def problems_of(question: GraphQuestion) -> Iterator[tuple[str, list[str]]]:
         allowed = np.sort(rng.permutation(question.size)[: int(rng.integers(1, question.size + 1))])
         options["candidates"] = allowed.tolist()
     limit = question.size if allowed is None else len(allowed)
-    required: list[int] = []
-    if rng.random() < 0.1:
-        required = [int(rng.choice(question.size if allowed is None else allowed))]
-        options["must_include"] = required
-    k = int(rng.integers(1, limit + 1))
-    yield "densest_k_subgraph", _wrong(question, se.densest_k_subgraph(graph, k, **options), allowed, bool(required))
+    required: tuple[int, ...] = ()
+    if rng.random() < 0.3:
+        pool = np.arange(question.size) if allowed is None else allowed
+        required = tuple(int(v) for v in rng.permutation(pool)[: int(rng.integers(1, min(3, limit) + 1))])
+        options["must_include"] = list(required)
+    if method in ("tpower", "exact"):
+        options["effort"] = str(rng.choice(["quick", "default", "thorough"]))
+    k = int(rng.integers(max(1, len(required)), limit + 1))
+    result = se.densest_k_subgraph(graph, k, **options)
+    yield "densest_k_subgraph", _wrong(question, result, allowed, required)
     if method == "tpower" or rng.random() < 0.3:
-        for result in se.density_curve(graph, range(1, limit + 1), **options):
-            yield "density_curve", _wrong(question, result, allowed, bool(required))
+        for result in se.density_curve(graph, range(max(1, len(required)), limit + 1), **options):
+            yield "density_curve", _wrong(question, result, allowed, required)
 
 
-def _wrong(question: GraphQuestion, result: Any, allowed: Array | None, forced: bool) -> list[str]:
+def _wrong(question: GraphQuestion, result: Any, allowed: Array | None, required: tuple[int, ...]) -> list[str]:
     chosen, k, found = np.flatnonzero(result.indicator), result.k, result.certificate
     if len(chosen) != k or (allowed is not None and not np.isin(chosen, allowed).all()):
         return [f"{len(chosen)} vertices instead of {k} allowed ones"]
+    if not np.isin(required, chosen).all():
+        return [f"{chosen.tolist()} lacks a vertex of {required}"]
     if not (np.isfinite(found.lower_bound) and np.isfinite(found.upper_bound)):
         return [f"bracket {found.lower_bound!r} to {found.upper_bound!r} is not finite"]
     over = question.denominator * k
-    best = Fraction(int(question.weights_of(k, allowed).max()), over)
+    best = Fraction(int(question.weights_of(k, allowed, required).max()), over)
     reached = Fraction(int(question.values[np.ix_(chosen, chosen)].sum()), over)
     low, high = Fraction(found.lower_bound), Fraction(found.upper_bound)
     wrong = []
@@ -112,10 +120,12 @@ def _wrong(question: GraphQuestion, result: Any, allowed: Array | None, forced: 
         wrong.append(f"upper bound {found.upper_bound!r} is below {float(best)!r}, the best density")
     if low > high:
         wrong.append("lower bound above upper bound")
-    if found.optimal and not forced and reached < best * (1 - Fraction(max(found.tolerance, 0.0))):
+    if found.optimal and reached < best * (1 - Fraction(max(found.tolerance, 0.0))):
         wrong.append(f"called optimal: {float(reached)!r}, best {float(best)!r}")
-    if found.optimal and found.tolerance < 1e-14 and not forced and reached != best:
+    if found.optimal and found.tolerance < 1e-14 and reached != best:
         wrong.append(f"called exactly optimal: {float(reached)!r}, best {float(best)!r}")
+    if result.solver == "exact" and not found.optimal and found.tolerance < 1e-14:
+        wrong.append(f"the exact method did not close its bracket: {found}")
     if abs(Fraction(result.density) - reached) > abs(reached) * Fraction(1, 10**12) + Fraction(1, 2**1070):
         wrong.append(f"density {result.density!r} is not {float(reached)!r}")
     return wrong

@@ -6,6 +6,7 @@
 
 #include "bindings.hpp"
 #include "graph.hpp"
+#include "set_cone.hpp"
 #include "graph_bind.hpp"
 #include "webgraph.hpp"
 
@@ -166,6 +167,24 @@ void bind_structure(nb::module_& m) {
     });
 }
 
+void bind_set_cone(nb::module_& m) {
+    m.def("graph_project_rows", [](Table<float> point, Table<float> mirror, double count, double relaxation,
+                                   Output<double> thresholds, Output<double> heights) {
+        const std::size_t size = point.shape(0);
+        expect(point.shape(1) == size && mirror.shape(0) == size && mirror.shape(1) == size, "shapes do not match");
+        expect(thresholds.shape(0) == size && heights.shape(0) == size, "lengths do not match");
+        expect(count >= 1.0 && count <= static_cast<double>(size), "more vertices asked for than there are");
+        const KernelScope kernel;
+        project_rows(point.data(), mirror.data(), size, count, relaxation, thresholds.data(), heights.data());
+    }, as_is(), as_is(), nb::arg(), nb::arg(), as_is(), as_is());
+    m.def("graph_symmetrise", [](Table<float> matrix, Matrix<float> added, float step) {
+        const std::size_t size = matrix.shape(0);
+        expect(matrix.shape(1) == size && added.shape(0) == size && added.shape(1) == size, "shapes do not match");
+        const KernelScope kernel;
+        symmetrise(matrix.data(), added.data(), step, size);
+    }, as_is(), as_is(), nb::arg());
+}
+
 void bind_rest(nb::module_& m) {
     m.def("graph_top_vertices", [](Longs product, Flags members, Longs loops, Flags fixed, std::int64_t shift,
                                    Output<std::int64_t> out) {
@@ -211,6 +230,7 @@ void bind_graph(nb::module_& m) {
     bind_weight<std::int32_t>(m);
     bind_weight<std::int64_t>(m);
     bind_rest(m);
+    bind_set_cone(m);
 }
 
 }  // namespace sparseigen

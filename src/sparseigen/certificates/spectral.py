@@ -68,16 +68,21 @@ def largest_eigenvalue_bound(matrix: Numbers, *, hopeless_above: float = np.inf)
         return np.inf
     step = 8.0 * (size + 4) * UNIT * max(abs(estimate), scale)
     for _ in range(60):
-        candidate = estimate + step
-        shifted = -matrix
-        shifted[np.diag_indices(size)] += candidate
-        largest = float(np.abs(shifted.diagonal()).max())
-        positive = bool(shifted.diagonal().min() > 0.0)
-        defect = cholesky_defect(shifted) + 4.0 * UNIT * largest if positive else np.inf
-        if np.isfinite(defect):
-            return candidate + defect + 4.0 * UNIT * abs(candidate)
+        proven = prove_eigenvalues_below(matrix, estimate + step)
+        if np.isfinite(proven):
+            return proven
         step *= 8.0
     return np.inf
+
+
+def prove_eigenvalues_below(matrix: Numbers, candidate: float) -> float:
+    """A proven upper bound on the eigenvalues of a symmetric matrix near a candidate; infinite if that is none."""
+    shifted = -matrix
+    shifted[np.diag_indices(len(matrix))] += candidate
+    largest = float(np.abs(shifted.diagonal()).max())
+    positive = bool(shifted.diagonal().min() > 0.0)
+    defect = cholesky_defect(shifted) + 4.0 * UNIT * largest if positive else np.inf
+    return candidate + defect + 4.0 * UNIT * abs(candidate)
 
 
 def spectral_bound(problem: BoundProblem) -> float:

@@ -30,7 +30,7 @@ from sparseigen.cli.options import (
 from sparseigen.cli.output import Working, as_csv, check_output, emit, end, limit_note, save, save_report
 from sparseigen.errors import SolveInterrupted
 
-METHODS = ("tpower", "tpower-relaxed", "greedy-ravi", "greedy-feige", "peel")
+METHODS = ("tpower", "exact", "tpower-relaxed", "greedy-ravi", "greedy-feige", "peel")
 
 
 @dataclass
@@ -43,6 +43,7 @@ class Search:
     certify: bool
     effort: str
     time_limit: float | None
+    connected: bool
 
 
 search_options = option_group(
@@ -59,6 +60,7 @@ search_options = option_group(
     flag("--certify/--no-certify", default=True, help="Prove how dense k vertices can be."),
     effort_option,
     time_limit_option,
+    flag("--connected/--any", default=False, help="Search groups that are in one piece."),
 )
 
 

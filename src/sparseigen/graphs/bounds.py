@@ -91,6 +91,12 @@ class GraphFacts:
         """Loops of the whole graph, the largest_k largest among them."""
         return self.graph.loops if self.outside is None else self.outside.loops
 
+    @computed_once
+    def weight_step(self) -> int:
+        """Every set weighs a multiple of this, in units: without odd loops pi'W pi is twice a whole number."""
+        known = self.is_whole or not self.loops.any()
+        return 2 if known and not (self.loops % 2).any() else 1
+
     @property
     def outside_loads(self) -> Integers:
         """The largest loads of vertices that are not at hand."""
@@ -146,7 +152,7 @@ class GraphFacts:
         return max(0, min(24, 61 - max(1, self.total).bit_length()))
 
     @computed_once
-    def _load_graph(self) -> IntegerGraph:
+    def load_graph(self) -> IntegerGraph:
         """The subgraph on `load_part`."""
         if len(self.load_part) == len(self.part):
             return self.part_graph
@@ -167,7 +173,7 @@ class GraphFacts:
         return self._compute_loads(FAST_SWEEPS)
 
     def _compute_loads(self, sweeps: int) -> Integers:
-        inner = self._load_graph
+        inner = self.load_graph
         fair, _ = graph_kernels.fair_loads(inner.rows, inner.loops, sweeps, self.load_bits)
         loads = np.empty(self.graph.size, dtype=np.int64)
         loads[self.removal_order] = self.removal_contributions << self.load_bits
@@ -177,6 +183,8 @@ class GraphFacts:
 
 ROUNDED_TOLERANCE = 1e-12
 """Relative gap called optimal when weights had to be rounded; exact graphs need a gap of 0 in whole numbers."""
+LARGEST_ROUNDED = 1e-9
+"""Where value and bound meet in whole numbers, the rounding of k^2 weights may take up to this share."""
 LAST_PLACE = 2.0**-52
 """How far apart the two ends are, at most, when both are the same density rounded outwards."""
 
@@ -228,23 +236,33 @@ class UpperBounds:
         left_out = {"fair loads"} if hurried and "loads" not in vars(facts) else set()
         self.names = [name for name in WEIGHT_BOUNDS if name not in left_out]
         table = np.stack([WEIGHT_BOUNDS[name](facts, facts.largest_k) for name in self.names])
-        if not facts.loops.any():
-            table -= table % 2  # without loops pi'W pi is twice a whole number
+        table -= table % facts.weight_step
         self.which = table.argmin(axis=0)
         self.values: Integers = table.min(axis=0)
 
+    def best(self, count: int) -> tuple[int, str]:
+        """The smallest bound on the weight of so many vertices, in units, and its name."""
+        return int(self.values[count - 1]), self.names[int(self.which[count - 1])]
+
     def certificate(self, count: int, value: int) -> Certificate:
         """The bracket on the density pi'W pi / k of the best k vertices."""
-        bound = max(int(self.values[count - 1]), value)
-        method = self.names[int(self.which[count - 1])]
-        unit = Fraction(self.graph.unit)
-        # None of the k^2 entries was rounded up by more than `rounding` (0 for exact graphs).
-        least = max(Fraction(0), unit * value - count * count * Fraction(self.graph.rounding)) / count
-        lower, upper = round_down(least), -round_down(-unit * bound / count)
-        if not self.graph.exact:
-            return Certificate(lower, upper, method, tolerance=ROUNDED_TOLERANCE)
-        # A third has no exact float: both ends are then a unit in the last place apart, and equal as whole numbers.
-        return Certificate(lower, upper, method, tolerance=LAST_PLACE if value == bound else 0.0)
+        return build_certificate(self.graph, count, value, *self.best(count))
+
+
+def build_certificate(graph: IntegerGraph, count: int, value: int, bound: int, method: str) -> Certificate:
+    """The bracket on the density of k vertices from the weight of a set and a bound on that of any, in units."""
+    bound = max(bound, value)
+    unit = Fraction(graph.unit)
+    # None of the k^2 entries was rounded up by more than `rounding` (0 for exact graphs).
+    least = max(Fraction(0), unit * value - count * count * Fraction(graph.rounding)) / count
+    lower, upper = round_down(least), -round_down(-unit * bound / count)
+    if not graph.exact:
+        # Where no set of the rounded graph is better, all that is left of the gap is the rounding of the weights.
+        rounded = (upper - lower) / upper if value == bound and upper > 0.0 else 0.0
+        tolerance = max(ROUNDED_TOLERANCE, rounded) if rounded <= LARGEST_ROUNDED else ROUNDED_TOLERANCE
+        return Certificate(lower, upper, method, tolerance=tolerance)
+    # A third has no exact float: both ends are then a unit in the last place apart, and equal as whole numbers.
+    return Certificate(lower, upper, method, tolerance=LAST_PLACE if value == bound else 0.0)
 
 
 def round_down(number: Fraction) -> float:

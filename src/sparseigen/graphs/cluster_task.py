@@ -77,7 +77,8 @@ class ClusterTask(SubgraphTask):
                 # Plain Algorithm 2 on the whole graph is the floor nothing falls below.
                 if k not in outcomes or outcome.value > outcomes[k].value:
                     outcomes[k] = outcome
-        return Findings(outcomes, core.facts, {"core_vertices": len(core.vertices), "peeling_rounds": core.rounds})
+        notes = {"core_vertices": len(core.vertices), "peeling_rounds": core.rounds}
+        return Findings(outcomes, core.facts, notes, numbers=core.vertices)
 
     def _restrict_to_allowed(self) -> list[Any]:
         """The shards on the vertices that may be chosen."""

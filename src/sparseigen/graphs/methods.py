@@ -210,11 +210,16 @@ def solve_relaxed(problem: Problem, ks: list[int]) -> Outcomes:
 
 METHODS: dict[str, Callable[[Problem, list[int]], Outcomes]] = {
     "tpower": solve_tpower,
+    "exact": solve_tpower,
     "tpower-relaxed": solve_relaxed,
     "greedy-ravi": solve_ravi,
     "greedy-feige": solve_feige,
     "peel": solve_peel,
 }
 
+EXACT = "exact"
+"""The method whose proof goes on until the set is proven optimal or the time is over."""
+SEARCHES = ("tpower", EXACT)
+"""Methods whose sets may be improved by what a proof finds."""
 BY_OUTGOING = ("greedy-ravi", "greedy-feige")
 """Methods that accept directed="outgoing"."""

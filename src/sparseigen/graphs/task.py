@@ -20,12 +20,24 @@ from sparseigen.checks.arguments import check_cardinality, check_choice, check_p
 from sparseigen.checks.graph_objects import check_graph
 from sparseigen.checks.graphs import WEIGHT, Graph, as_path, is_text, vertices_of
 from sparseigen.errors import CardinalityError, OptionError, UnusedWeightsWarning, one_of
-from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts, UpperBounds
-from sparseigen.graphs.methods import BY_OUTGOING, METHODS, STARTS, Outcome, Outcomes, Problem, Reached
+from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts
+from sparseigen.graphs.certifying import Certifier, OnBracket, choose_effort, renumber, replace_set
+from sparseigen.graphs.connectedness import count_parts, find_connected_set
+from sparseigen.graphs.methods import (
+    BY_OUTGOING,
+    EXACT,
+    METHODS,
+    SEARCHES,
+    STARTS,
+    Outcome,
+    Outcomes,
+    Problem,
+    Reached,
+)
 from sparseigen.graphs.model import DIRECTED, SELF_LOOPS, IntegerGraph, build_graph, outgoing_graph, weight_within
 from sparseigen.graphs.search import POLISHES
 from sparseigen.io.graph_files import read_file
-from sparseigen.kernels.graph import Integers
+from sparseigen.kernels.graph import Flags, Integers
 from sparseigen.results import Certificate, DenseSubgraphResult, DensityCurve, Stage, StopReason
 from sparseigen.solvers.interface import EFFORTS, KeepWhenInterrupted
 
@@ -35,6 +47,10 @@ AS_NEEDED = "auto"
 """The `polish` of those who leave it to the effort."""
 EFFORT_POLISHES = {"quick": None, "default": "swap", "thorough": "tabu"}
 EFFORT_SWEEPS = {"quick": FAST_SWEEPS, "default": SWEEPS, "thorough": 10 * SWEEPS}
+
+
+EXACT_SECONDS = 60.0
+"""How long the exact method goes on where no time limit is given."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +67,18 @@ class SubgraphOptions:
     rng: Any
     effort: str = "default"
     time_limit: float | None = None
+    connected: bool = False
+    on_bracket: OnBracket | None = None
 
     def __post_init__(self) -> None:
         check_choice(self.effort, EFFORTS, "effort")
+        check_choice(self.connected, (True, False), "connected")
         if self.time_limit is not None:
             check_positive(self.time_limit, "time_limit")
         if self.polish == AS_NEEDED:
             left_open = is_text(self.start) and self.start == "auto"
-            object.__setattr__(self, "polish", EFFORT_POLISHES[self.effort] if left_open else "swap")
+            effort = "thorough" if self.method == EXACT else self.effort
+            object.__setattr__(self, "polish", EFFORT_POLISHES[effort] if left_open else "swap")
         if is_text(self.start):
             check_choice(self.start, STARTS, "start")
         check_choice(self.method, METHODS, "method")
@@ -74,7 +94,17 @@ class SubgraphOptions:
             message = f"weight={self.weight!r} must be the name of an edge attribute or column, or None for no weights."
             raise OptionError(message, parameter="weight")
         check_choice(self.certify, (True, False), "certify")
+        if self.method == EXACT and not self.certify:
+            message = "method='exact' is a proof; certify=False leaves it out. Pass method='tpower' with certify=False."
+            raise OptionError(message, parameter="certify")
+        if self.method == EXACT and self.time_limit is None:
+            object.__setattr__(self, "time_limit", EXACT_SECONDS)
         object.__setattr__(self, "rng", check_rng(self.rng))
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the set is ours to choose: a proof may then replace it by a better one."""
+        return self.method in SEARCHES and is_text(self.start) and self.start == "auto" and self.polish is not None
 
     @property
     def sweeps(self) -> int:
@@ -85,6 +115,7 @@ class SubgraphOptions:
     def to_settings(self) -> dict[str, Any]:
         """What a result tells of the options; its own facts tell the rest."""
         names = ["method", "polish", "directed", "self_loops", *([] if self.weight == WEIGHT else ["weight"])]
+        names += ["connected"] if self.connected else []
         return {name: getattr(self, name) for name in names}
 
 
@@ -95,6 +126,10 @@ class Findings:
     outcomes: Outcomes
     facts: GraphFacts | None
     notes: dict[str, Any] = field(default_factory=dict)
+    fixed: Flags | None = None
+    """Which vertices of the graph of the facts must be included."""
+    numbers: Integers | None = None
+    """The numbers, in outcomes, of the vertices of that graph; None: those of the graph."""
 
 
 class NamedSet(NamedTuple):
@@ -107,6 +142,8 @@ class NamedSet(NamedTuple):
     """The weight of its loops in units."""
     weight: float | None = None
     """pi'W pi where it is known better than in units."""
+    parts: int | None = None
+    """In how many connected parts it falls."""
 
 
 class SubgraphTask(ABC):
@@ -170,9 +207,10 @@ class SubgraphTask(ABC):
         if self.options.time_limit is not None:
             self.deadline = began + self.options.time_limit
         results: dict[int, DenseSubgraphResult] = {}
+        proofs: dict[int, Certificate] = {}
 
         def keep(inner: object) -> Answer | None:
-            kept = results or self._rescue(reached, time.perf_counter() - began)  # results: only their proofs lack
+            kept = _add_proofs(results, proofs, 0.0) or self._rescue(reached, time.perf_counter() - began)
             curve = DensityCurve(tuple(kept[k] for k in ks if k in kept), time.perf_counter() - began)
             return present(curve) if curve.results else None
 
@@ -181,13 +219,50 @@ class SubgraphTask(ABC):
             seconds = time.perf_counter() - began
             results = {k: self._build_result(k, found.outcomes[k], seconds, found.notes) for k in set(ks)}
             if self.options.certify and found.facts is not None:
-                bounds = UpperBounds(found.facts, hurried=time.perf_counter() > self.deadline)
-                proofs = {k: bounds.certificate(k, found.outcomes[k].value) for k in results}
-                spent = time.perf_counter() - began - seconds
-                results = {k: _add_proof(result, proofs[k], spent) for k, result in results.items()}
+                self._certify(found, results, proofs, seconds)
+                results = _add_proofs(results, proofs, time.perf_counter() - began - seconds)
         if time.perf_counter() > self.deadline:
             results = {k: _mark_stopped(result) for k, result in results.items()}
+        if self.options.method == EXACT:
+            results = {k: _mark_closed(result) for k, result in results.items()}
         return present(DensityCurve(tuple(results[k] for k in ks), time.perf_counter() - began))
+
+    def _certify(
+        self,
+        found: Findings,
+        results: dict[int, DenseSubgraphResult],
+        proofs: dict[int, Certificate],
+        seconds: float,
+    ) -> None:
+        """Prove bounds, and take better sets that the proofs find; both dictionaries hold what there is at any time."""
+        facts, options = found.facts, self.options
+        assert facts is not None
+        outcomes = {k: found.outcomes[k] for k in results}
+        inside = outcomes if found.numbers is None else renumber(outcomes, found.numbers)
+        hurried = time.perf_counter() > self.deadline
+        certifier = Certifier(facts, found.fixed, inside, hurried=hurried)
+        effort = choose_effort(options.effort, facts, len(results), exact=options.method == EXACT)
+
+        def enter() -> None:
+            for k, outcome in outcomes.items():
+                better = certifier.better_set(k) if options.is_free else None
+                if better is not None and better[1] > outcome.value and self._may_take(better[0], found):
+                    vertices = better[0] if found.numbers is None else found.numbers[better[0]]
+                    outcomes[k] = improved = replace_set(outcome, vertices, better[1])
+                    results[k] = self._build_result(k, improved, seconds, found.notes)
+                proofs[k] = certifier.certificate(k, outcomes[k].value)
+
+        try:
+            if effort is not None and not hurried:
+                certifier.run(effort, self.deadline, options.on_bracket)
+        finally:
+            enter()
+
+    def _may_take(self, vertices: Integers, found: Findings) -> bool:
+        """Whether a set, in the numbers of the graph of the facts, is one that was asked for."""
+        if found.numbers is not None and np.setdiff1d(self.required, found.numbers[vertices]).size:
+            return False
+        return not self.options.connected or (found.facts is not None and count_parts(found.facts.graph, vertices) == 1)
 
     def _rescue(self, reached: Reached, seconds: float) -> dict[int, DenseSubgraphResult]:
         """The results of a search that was interrupted."""
@@ -217,12 +292,26 @@ class SubgraphTask(ABC):
             settings=self.options.to_settings() | self.notes | notes | outcome.settings,
             seconds=seconds,
             stages=(Stage("search", seconds, weight / k),),
+            connected_parts=named.parts,
         )
 
 
-def _add_proof(result: DenseSubgraphResult, proof: Certificate, seconds: float) -> DenseSubgraphResult:
-    stage = Stage("bound", seconds, result.density, proof.upper_bound)
-    return replace(result, certificate=proof, stages=(*result.stages, stage))
+def _add_proofs(
+    results: dict[int, DenseSubgraphResult], proofs: dict[int, Certificate], seconds: float
+) -> dict[int, DenseSubgraphResult]:
+    """The results with the proofs that there are."""
+    proven = {}
+    for k, result in results.items():
+        proof = proofs.get(k)
+        stage = () if proof is None else (Stage("bound", seconds, result.density, proof.upper_bound),)
+        proven[k] = replace(result, certificate=proof, stages=(*result.stages, *stage))
+    return proven
+
+
+def _mark_closed(result: DenseSubgraphResult) -> DenseSubgraphResult:
+    """Say that the exact method has proven what it found."""
+    closed = result.certificate is not None and result.certificate.optimal
+    return replace(result, stop_reason=StopReason.BRACKET_CLOSED) if closed else result
 
 
 def _mark_stopped(result: DenseSubgraphResult) -> DenseSubgraphResult:
@@ -262,25 +351,38 @@ class MemoryTask(SubgraphTask):
         self.allowed = np.setdiff1d(self.allowed, np.flatnonzero(found.indicator))
 
     def _search(self, ks: list[int], reached: Reached) -> Findings:
-        facts = GraphFacts(self._restrict(self.whole), max(ks), sweeps=self.options.sweeps)
+        facts = GraphFacts(self.restrict(self.whole), max(ks), sweeps=self.options.sweeps)
         fixed = facts.graph.no_flags()
         fixed[np.searchsorted(self.allowed, self.required)] = 1
         start: Any = self.start
         if not is_text(start):
             start = np.searchsorted(self.allowed, np.intersect1d(start, self.allowed)).astype(np.int64)
-        choice = None if self.choice is None else self._restrict(self.choice)
+        choice = None if self.choice is None else self.restrict(self.choice)
         options = self.options
         problem = Problem(facts, fixed, start, options.polish, options.rng, choice, reached, self.deadline)
-        return Findings(METHODS[self.options.method](problem, ks), facts)
+        outcomes = METHODS[self.options.method](problem, ks)
+        if options.connected:
+            outcomes = {k: self._connect(facts.graph, fixed, k, outcome) for k, outcome in outcomes.items()}
+        return Findings(outcomes, facts, fixed=fixed)
 
-    def _restrict(self, graph: IntegerGraph) -> IntegerGraph:
+    def _connect(self, graph: IntegerGraph, fixed: Flags, k: int, outcome: Outcome) -> Outcome:
+        """The outcome if it is connected, else what a search among connected sets finds."""
+        if count_parts(graph, outcome.vertices) == 1:
+            return outcome
+        chosen = find_connected_set(graph, k, fixed, outcome.vertices)
+        settings = outcome.settings | {"start_used": "connected"}
+        return replace(outcome, vertices=chosen.vertices, value=chosen.value, history=(), settings=settings)
+
+    def restrict(self, graph: IntegerGraph) -> IntegerGraph:
+        """The subgraph on the vertices that may be chosen."""
         return graph if len(self.allowed) == graph.size else graph.induced(self.allowed)
 
     def _name_set(self, outcome: Outcome) -> NamedSet:
         vertices = self.allowed[outcome.vertices]
         nodes = tuple(self.source.label(int(v)) for v in vertices)
         weight = None if self.whole.exact else weight_within(self.source, vertices, self.notes)
-        return NamedSet(nodes, vertices, int(self.whole.loops[vertices].sum()), weight)
+        loops = int(self.whole.loops[vertices].sum())
+        return NamedSet(nodes, vertices, loops, weight, count_parts(self.whole, vertices))
 
 
 def load_graph(graph: Any, weight: str | None) -> Graph:

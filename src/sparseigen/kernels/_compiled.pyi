@@ -284,3 +284,13 @@ def decode_webgraph(
     successors: NDArray[Any],
     /,
 ) -> int: ...
+def graph_project_rows(
+    point: NDArray[Any],
+    mirror: NDArray[Any],
+    count: float,
+    relaxation: float,
+    thresholds: NDArray[Any],
+    heights: NDArray[Any],
+    /,
+) -> None: ...
+def graph_symmetrise(matrix: NDArray[Any], added: NDArray[Any], step: float, /) -> None: ...

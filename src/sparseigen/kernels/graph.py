@@ -16,7 +16,9 @@ if TYPE_CHECKING or kernels.active.NAME == "numpy":
         induced,
         is_symmetric,
         peel,
+        project_rows,
         signed_weight,
+        symmetrise,
         top_vertices,
     )
 else:
@@ -28,7 +30,9 @@ else:
         induced,
         is_symmetric,
         peel,
+        project_rows,
         signed_weight,
+        symmetrise,
         top_vertices,
     )
 
@@ -43,6 +47,8 @@ __all__ = [
     "induced",
     "is_symmetric",
     "peel",
+    "project_rows",
     "signed_weight",
+    "symmetrise",
     "top_vertices",
 ]

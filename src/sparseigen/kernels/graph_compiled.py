@@ -6,6 +6,7 @@ import numpy as np
 
 from sparseigen.kernels import _compiled
 from sparseigen.kernels.graph_reference import Flags, Integers, Rows
+from sparseigen.kernels.set_cone import Numbers, Singles
 
 
 def add_rows(rows: Rows, vertices: Integers, sign: int, product: Integers) -> None:
@@ -78,3 +79,15 @@ def induced(rows: Rows, vertices: Integers) -> Rows:
     weights = np.empty(int(starts[-1]) if rows.weights.size else 0, dtype=rows.weights.dtype)
     _compiled.graph_induced_rows(*rows, vertices, position, starts, neighbours, weights)
     return Rows(starts, neighbours, weights)
+
+
+def project_rows(
+    point: Singles, mirror: Singles, count: int, relaxation: float, thresholds: Numbers, heights: Numbers
+) -> None:
+    """Project every row, in place: ``mirror = Y - D`` and ``point = D - (relaxation - 1) Y`` with D = point - Y."""
+    _compiled.graph_project_rows(point, mirror, count, relaxation, thresholds, heights)
+
+
+def symmetrise(matrix: Singles, added: Singles, step: float) -> None:
+    """``matrix = (matrix + matrix') / 2 + step * added``, in place."""
+    _compiled.graph_symmetrise(matrix, added, step)

@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.kernels.set_cone import project_rows as project_rows
+from sparseigen.kernels.set_cone import symmetrise as symmetrise
+
 Integers = NDArray[np.int64]
 Flags = NDArray[np.uint8]
 

@@ -297,12 +297,21 @@ def _describe_group(result: DenseSubgraphResult, group: _Group) -> dict[str, str
     return {
         "name": f"k = {result.k:,}",
         "headline": f"{count_noun(result.k, 'member')}, density {result.density:.5g} (average weight of a member to "
-        f"the others), average weight of a pair {result.edge_density:.4g}",
+        f"the others), average weight of a pair {result.edge_density:.4g}{_describe_parts(result)}",
         "members": list_names([str(label) for label in group.labels]),
         "proof": subgraph_sentence(result),
         "note": "",
         "overlap": "",
     }
+
+
+def _describe_parts(result: DenseSubgraphResult) -> str:
+    """Whether the group is in one piece, where that is known."""
+    if result.connected_parts is None:
+        return ""
+    if result.connected_parts == 1:
+        return "; connected"
+    return f"; falls into {result.connected_parts:,} connected parts"
 
 
 def _build_table(result: DenseSubgraphResult, group: _Group) -> dict[str, Any]:

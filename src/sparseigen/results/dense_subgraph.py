@@ -42,16 +42,19 @@ class DenseSubgraphResult:
         that won, the exchanges made), and the wall-clock time without the certificate.
     stages : tuple of Stage
         "search" and "bound", with what they cost; on a curve all of it at once.
+    connected_parts : int or None
+        In how many connected parts the set falls: 1 is a group in one piece, more are groups that have nothing to do
+        with each other (``connected=True`` asks for one). None for a graph on a cluster.
 
     Examples
     --------
     >>> import networkx as nx
     >>> import sparseigen as se
     >>> result = se.densest_k_subgraph(nx.karate_club_graph(), k=5)
-    >>> result.nodes, result.density, result.edge_density
-    ((0, 1, 2, 3, 13), 15.2, 3.8)
+    >>> result.nodes, result.density, result.edge_density, result.connected_parts
+    ((0, 1, 2, 3, 13), 15.2, 3.8, 1)
     >>> result.to_dict()["certificate"]["optimal"]
-    False
+    True
     """
 
     nodes: tuple[Any, ...]
@@ -68,15 +71,17 @@ class DenseSubgraphResult:
     settings: Mapping[str, Any]
     seconds: float
     stages: tuple[Stage, ...] = ()
+    connected_parts: int | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return reduce_to_fields(self)
 
     def __repr__(self) -> str:
         proof = "uncertified" if self.certificate is None else str(self.certificate)
+        parts = f"{self.connected_parts} connected parts, " if (self.connected_parts or 1) > 1 else ""
         return (
             f"DenseSubgraphResult(k={self.k}, density={self.density:.6g}, "
-            f"edge_density={self.edge_density:.4g}, {self.solver}, {proof})"
+            f"edge_density={self.edge_density:.4g}, {parts}{self.solver}, {proof})"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,6 +100,7 @@ class DenseSubgraphResult:
             "settings": dict(self.settings),
             "seconds": self.seconds,
             "stages": [stage.to_dict() for stage in self.stages],
+            "connected_parts": self.connected_parts,
         }
 
 

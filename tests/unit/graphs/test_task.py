@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen.errors import DtypeError, GraphFileError, OptionError, SolveInterrupted, UnusedWeightsWarning
-from sparseigen.graphs import task
+from sparseigen.graphs import certifying, task
 from sparseigen.graphs.search import Searcher
 from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.report import graph_report
@@ -245,7 +245,7 @@ def test_interrupted_disjoint_sets_keep_the_finished_ones(monkeypatch: pytest.Mo
 
 
 def test_one_set_interrupted_during_its_proof(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "UpperBounds", interrupting())
+    monkeypatch.setattr(certifying, "UpperBounds", interrupting())
     with pytest.raises(SolveInterrupted) as stop:
         se.densest_k_subgraph(nx.karate_club_graph(), 4)
     assert isinstance(stop.value.result, DenseSubgraphResult)
