@@ -1,0 +1,270 @@
+"""The certificate of a set of components: the bounds that apply to its constraint, and the smallest of them.
+
+Orthogonal sets have the bound of `certificates.set_bound`. A set whose scores are uncorrelated explains no more than the
+span of its components, and so does the adjusted variance of any set (`docs/theory-bounds.md`, section 7); the projection
+on the span uses at most K variables, K the sum of the cardinalities, so the bound for r orthogonal components of K
+variables each, K in all, holds for both. Single bounds added up hold for every constraint.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sparseigen.certificates.portfolio import smallest_bound
+from sparseigen.certificates.problem import BoundProblem, Numbers
+from sparseigen.certificates.rounding import TINY, UNIT, gamma, raised_sum, sum_of_largest
+from sparseigen.certificates.set_bound import (
+    SetSplit,
+    Surroundings,
+    assess_split,
+    empty_split,
+    find_violators,
+    prove_set,
+    split_from,
+    surround,
+)
+from sparseigen.certificates.set_relaxation import Group, Multipliers, SetRelaxation, group_cardinalities
+from sparseigen.certificates.spectral import psd_shift
+from sparseigen.kernels.eigen import one_blas_thread
+from sparseigen.operators import Operator
+from sparseigen.operators.contract import Indices, SparseVector
+from sparseigen.operators.build import as_operator
+
+LOOK_EVERY, PATIENCE, GAIN = 20, 6, 2e-4
+"""Steps between two looks at the bound; looks that gain less than this share of it, after which the method ends."""
+FLOORS = (0.0, 0.003, 0.01, 0.03)
+"""Least products of a row that are tried, as shares of theta over k."""
+
+
+@dataclass(frozen=True)
+class SetEffort:
+    """What a set bound may cost."""
+
+    steps: int
+    heavy: int
+    """Most heavy variables."""
+    bounds: str
+    """The effort of the single bounds."""
+
+
+SET_EFFORTS = {
+    "quick": SetEffort(60, 60, "quick"),
+    "default": SetEffort(400, 200, "default"),
+    "thorough": SetEffort(1500, 280, "tight"),
+}
+"""By the names that searches have."""
+
+
+@dataclass(frozen=True)
+class SetQuestion:
+    """The set found, and what is asked about sets like it."""
+
+    cardinalities: tuple[int, ...]
+    columns: Numbers
+    """The components, one per column, in the order of the cardinalities."""
+    effort: SetEffort
+    deadline: float = np.inf
+    target_gap: float = 1e-6
+
+    @property
+    def total(self) -> int:
+        """K, the most variables that the set can use."""
+        return min(sum(self.cardinalities), len(self.columns))
+
+    def groups(self) -> tuple[tuple[Group, ...], list[Numbers]]:
+        """Groups of equal cardinality, and the components of each."""
+        groups = group_cardinalities(self.cardinalities)
+        wanted = np.array(self.cardinalities)
+        return groups, [self.columns[:, wanted == group.cardinality] for group in groups]
+
+
+def bound_orthogonal(operator: Operator, question: SetQuestion, achieved: float) -> tuple[float, str]:
+    """The smallest bound on the variances of orthogonal sets, added up, and its name."""
+    best, method = add_single_bounds(operator, question)
+    problem = BoundProblem(operator, max(question.cardinalities))
+    if problem.dense is None or len(question.cardinalities) == 1:
+        return best, method
+    groups, members = question.groups()
+    margin = _add_margins(problem, question.cardinalities)
+    goal = problem.scale_value(achieved)
+    with one_blas_thread():
+        for name, bound in _list_bounds(problem, groups, members, question, goal):
+            value = problem.unscale_bound(bound + margin)
+            if value < best:
+                best, method = value, name
+    return best, method
+
+
+def bound_span(operator: Operator, question: SetQuestion, achieved: float) -> tuple[float, str]:
+    """The smallest bound on the variance that the span of any set explains; infinite where A is not known to be PSD."""
+    count, total = len(question.cardinalities), question.total
+    problem = BoundProblem(operator, total)
+    if problem.dense is None:
+        return np.inf, "none: the matrix is too large to be formed"
+    shift = psd_shift(problem)
+    if not np.isfinite(shift):
+        return np.inf, "none: the matrix is not positive semidefinite"
+    margin = _add_margins(problem, (total,) * count) + count * shift * (1.0 + 4.0 * UNIT)
+    best, method = np.inf, "none"
+    groups, members = (Group(count, total),), [question.columns]
+    with one_blas_thread():
+        for name, bound in _list_bounds(problem, groups, members, question, problem.scale_value(achieved)):
+            value = problem.unscale_bound(bound + margin)
+            if value < best:
+                best, method = value, name
+    return best, method
+
+
+def _list_bounds(
+    problem: BoundProblem, groups: tuple[Group, ...], members: list[Numbers], question: SetQuestion, goal: float
+) -> list[tuple[str, float]]:
+    """Bounds by name, of the scaled matrix and without the errors of its entries."""
+    assert problem.dense is not None
+    everything = np.arange(problem.size, dtype=np.int64)
+    found: list[tuple[str, float]] = []
+    whole = surround(problem, everything, groups[0].cardinality)
+    if problem.size <= question.effort.heavy or groups[0].cardinality * 4 > problem.size:
+        split = assess_split(empty_split(problem.dense, groups, question.total), whole)
+        found.append(("Ky Fan", prove_set(split, whole)))
+    if groups[0].cardinality < min(problem.size, question.effort.heavy):
+        split, around = relax(problem, groups, members, question, goal)
+        if np.isfinite(split.value):
+            found.append(("set relaxation", prove_set(split, around)))
+            if problem.size <= question.effort.heavy:
+                found.append(("priced single bounds", price_singles(split, members, question)))
+    return found
+
+
+def relax(
+    problem: BoundProblem, groups: tuple[Group, ...], members: list[Numbers], question: SetQuestion, goal: float
+) -> tuple[SetSplit, Surroundings]:
+    """The best split of the steps that the effort allows, its theta and Z; H grows by the variables that spoil it."""
+    matrix, most = problem.dense, min(question.effort.heavy, problem.size)
+    assert matrix is not None
+    heavy = _choose_heavy(matrix, question, most)
+    within, around = np.ascontiguousarray(matrix[np.ix_(heavy, heavy)]), surround(problem, heavy, groups[0].cardinality)
+    state = SetRelaxation(within, groups)
+    best, best_around, average, looked, stale = empty_split(within, groups, question.total), around, None, 0, 0
+    for step in range(1, question.effort.steps + 1):
+        state.step()
+        now = state.multipliers()
+        looked += 1
+        average = now if average is None else average.averaged(now, 1.0 / looked)
+        late = time.perf_counter() > question.deadline
+        if step % LOOK_EVERY and not late:
+            continue
+        split, free = _look(within, groups, question.total, (now, average), around)
+        stale = 0 if split.value < best.value - GAIN * abs(best.value) else stale + 1
+        if split.value < best.value:
+            best, best_around = split, around
+        if late or stale >= PATIENCE or best.value <= goal * (1.0 + question.target_gap):
+            break
+        average, looked = None, 0
+        if step < 0.75 * question.effort.steps:
+            state.balance()
+        spoiling = find_violators(free, around)
+        room = min(most - len(heavy), int((spoiling > 0.0).sum()))
+        if room > 0:
+            joining = around.outside[np.argsort(-spoiling, kind="stable")[:room]]
+            larger = np.sort(np.concatenate([heavy, joining]))
+            within = np.ascontiguousarray(matrix[np.ix_(larger, larger)])
+            state.enlarge(within, np.searchsorted(larger, heavy))
+            heavy, around, stale = larger, surround(problem, larger, groups[0].cardinality), 0
+    return best, best_around
+
+
+def _choose_heavy(matrix: Numbers, question: SetQuestion, most: int) -> Indices:
+    """The variables that are most related to a component, half as many as there may be."""
+    if len(matrix) <= most:
+        return np.arange(len(matrix), dtype=np.int64)
+    related = np.abs(matrix @ question.columns)
+    related /= np.maximum(related.max(axis=0), TINY)
+    count = max(most // 2, min(most, question.total + 20))
+    order = np.argsort(-(related.max(axis=1) + question.columns.any(axis=1)), kind="stable")
+    return np.sort(order[:count]).astype(np.int64)
+
+
+def _look(
+    matrix: Numbers,
+    groups: tuple[Group, ...],
+    total: int,
+    found: tuple[Multipliers, Multipliers],
+    around: Surroundings,
+) -> tuple[SetSplit, SetSplit]:
+    """The best split of the multipliers now and on average, and the one that outside variables would not spoil."""
+    none = replace(
+        around,
+        outside=around.outside[:0],
+        squares=around.squares[:0],
+        pairs=around.pairs[:0],
+        diagonal=around.diagonal[:0],
+    )
+    tried = []
+    for one in found:
+        split = split_from(matrix, groups, total, one)
+        price = one.price if len(groups) > 1 else None
+        tried.append((assess_split(split, none, price), price))
+    free, price = min(tried, key=lambda pair: pair[0].value)
+    if not len(around.outside) or not np.isfinite(free.value):
+        return free, free
+    unit = max(free.levels) / groups[0].cardinality
+    floored = (replace(free, value=np.inf, floor=share * unit) for share in FLOORS)
+    return min((assess_split(one, around, price) for one in floored), key=lambda one: one.value), free
+
+
+def price_singles(split: SetSplit, members: list[Numbers], question: SetQuestion) -> float:
+    """The trace of Z on K variables, and of every component the best single bound of A - Z, all variables heavy.
+
+    sum_t u_t'Au_t = <Z, sum_t u_t u_t'> + sum_t u_t'(A - Z)u_t, and the first is at most the sum of the K largest Z_ii.
+    """
+    factor = split.factor
+    if factor is None:
+        return np.inf
+    priced = factor @ factor.T
+    squares = (factor**2).sum(axis=1)
+    rank, size = factor.shape[1], len(split.matrix)
+    rest = split.matrix - 0.5 * (priced + priced.T)
+    slack = 2.0 * gamma(rank + 4) * float(squares.sum()) + 4.0 * UNIT * size * float(np.abs(rest).max()) + TINY
+    raised = squares * (1.0 + 2.0 * gamma(rank + 4)) + TINY
+    shared = raised_sum(sum_of_largest(raised, split.total), split.total)
+    value = shared
+    operator = as_operator(rest)
+    for group, columns in zip(split.groups, members, strict=True):
+        reached = np.einsum("ij,ij->j", columns, rest @ columns)
+        vector = SparseVector.from_dense(columns[:, int(reached.argmax())])
+        problem = BoundProblem(operator, group.cardinality, vector, float(reached.max()), deadline=question.deadline)
+        value += group.count * (smallest_bound(problem, question.effort.bounds)[0] + slack)
+    return value + 2.0 * gamma(len(split.groups) + 4) * (abs(value) + 2.0 * shared)
+
+
+def add_single_bounds(operator: Operator, question: SetQuestion) -> tuple[float, str]:
+    """The bounds of single components added up: they hold for every set."""
+    values = np.einsum("ij,ij->j", question.columns, _multiply(operator, question.columns))
+    total, magnitude = 0.0, 0.0
+    for group in group_cardinalities(question.cardinalities):
+        belongs = np.array(question.cardinalities) <= group.cardinality
+        best = int(np.where(belongs, values, -np.inf).argmax())
+        vector = SparseVector.from_dense(question.columns[:, best])
+        problem = BoundProblem(operator, group.cardinality, vector, float(values[best]), deadline=question.deadline)
+        bound = smallest_bound(problem, question.effort.bounds)[0]
+        total += group.count * bound
+        magnitude += group.count * abs(bound)
+    return total + 2.0 * gamma(2 * len(question.cardinalities) + 4) * magnitude, "sum of single bounds"
+
+
+def _multiply(operator: Operator, columns: Numbers) -> Numbers:
+    images = np.zeros_like(columns)
+    for t, column in enumerate(columns.T):
+        support = np.flatnonzero(column).astype(np.int64)
+        images[:, t] = operator.apply_support(support, column[support])
+    return images
+
+
+def _add_margins(problem: BoundProblem, cardinalities: Sequence[int]) -> float:
+    """What the entries' own rounding errors can add to the variances of all components together."""
+    margins = problem.margins[np.array(cardinalities) - 1]
+    return raised_sum(float(margins.sum()), len(margins))
