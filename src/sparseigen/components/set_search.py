@@ -1,0 +1,414 @@
+"""Search for a set of sparse components that is orthogonal or uncorrelated, by joint changes of all of them.
+
+The set maximises sum_t u_t'Au_t over unit vectors with at most k_t non-zeros and u_s'G u_t = 0, s != t: G = I for orthogonal
+components, G = A for uncorrelated scores. On fixed supports this is a smooth problem that `climb` solves by Newton steps on its
+Lagrangian; given all other components one of them is an eigenvector in the null space of its constraints, so that many
+supports are tried in one batch. Supports change by truncated gradients, single exchanges, and by letting one component
+take what another holds. Starts: one component after the other, disjoint supports, and a path of penalties
+mu sum (u_s'G u_t)^2 that rises until the set is nearly feasible; then parts of the best set are taken out and found anew.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparseigen.components.set_climb import climb, violation
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+Support = NDArray[np.int64]
+
+LEAST_GAIN = 1e-10
+"""Relative gain below which a change is rounding."""
+EXCHANGES, MOST_EXCHANGES = 24, 20
+"""Supports tried at a time that differ by a variable, and how often."""
+STARTS = 4
+"""Columns of the matrix that a component without a start begins from."""
+ABANDON = 0.95
+"""A start below this share of the best set is not improved."""
+PENALTIES = (0.05, 10.0, 8)
+"""First and last penalty of a path relative to the largest eigenvalue, and how many."""
+POWER_STEPS = 30
+
+
+@dataclass(frozen=True)
+class SearchEffort:
+    """How long to search: rounds that take out a part of the best set, and those without gain after which it ends."""
+
+    rounds: int
+    patience: int
+
+
+SEARCHES = {"quick": SearchEffort(0, 0), "default": SearchEffort(24, 8), "thorough": SearchEffort(300, 60)}
+
+
+@dataclass
+class SetProblem:
+    """The matrix, what is asked, and the best set so far."""
+
+    matrix: Matrix
+    cardinalities: tuple[int, ...]
+    uncorrelated: bool = False
+    disjoint: bool = False
+    deadline: float = np.inf
+    best: Matrix | None = field(default=None, init=False)
+    value: float = field(default=-np.inf, init=False)
+    seen: set[tuple[bytes, ...]] = field(default_factory=set, init=False)
+
+    def __post_init__(self) -> None:
+        self.size, self.count = len(self.matrix), len(self.cardinalities)
+        self.top = float(np.linalg.eigvalsh(self.matrix)[-1])
+
+    @property
+    def late(self) -> bool:
+        """Whether the time allowed is over."""
+        return time.perf_counter() > self.deadline
+
+    def measure(self, columns: Matrix) -> float:
+        """The variances of the components added up."""
+        return float(np.einsum("ij,ij->", columns, self.matrix @ columns))
+
+    def constrain(self, columns: Matrix, t: int | None = None, without: int | None = None) -> Matrix:
+        """What component t must be orthogonal to: G times the other components that are there."""
+        others = [s for s in range(columns.shape[1]) if s not in (t, without) and columns[:, s].any()]
+        chosen = columns[:, others]
+        return self.matrix @ chosen if self.uncorrelated else chosen
+
+    def allow(self, columns: Matrix, t: int, without: int | None = None) -> NDArray[np.bool_]:
+        """The variables that component t may use."""
+        allowed = np.ones(self.size, dtype=bool)
+        if self.disjoint:
+            others = [s for s in range(columns.shape[1]) if s not in (t, without)]
+            allowed = ~columns[:, others].any(axis=1)
+        return allowed
+
+
+def rises(value: float, before: float) -> bool:
+    """Whether a value is above an earlier one by more than rounding."""
+    return bool(value > before + LEAST_GAIN * abs(before)) if np.isfinite(before) else bool(value > before)
+
+
+def solve_supports(matrix: Matrix, supports: Support, constraints: Matrix) -> tuple[Vector, Matrix]:
+    """The best unit vector on each of many supports of one size, orthogonal to the constraints; minus infinity for none."""
+    blocks = matrix[supports[:, :, None], supports[:, None, :]]
+    if constraints.shape[1] == 0:
+        values, vectors = np.linalg.eigh(blocks)
+        return values[:, -1], vectors[:, :, -1]
+    left, singular, _ = np.linalg.svd(constraints[supports], full_matrices=False)
+    lengths = np.linalg.norm(constraints, axis=0).max()
+    left = left * (singular > 1e-10 * lengths)[:, None, :]
+    apart = np.eye(supports.shape[1]) - left @ left.transpose(0, 2, 1)
+    shift = float(np.abs(blocks).sum(axis=2).max())  # no eigenvalue is larger
+    blocks[:, *np.diag_indices(supports.shape[1])] += 2.0 * shift
+    values, vectors = np.linalg.eigh(apart @ blocks @ apart)
+    values = values[:, -1]
+    # Where nothing but zero meets the constraints, the largest eigenvalue is that of the zero matrix.
+    return np.where(values > 0.5 * shift, values - 2.0 * shift, -np.inf), vectors[:, :, -1]
+
+
+def find_slopes(matrix: Matrix, supports: Support, weights: Matrix, values: Vector, constraints: Matrix) -> Matrix:
+    """Per support the gradient of u'Au less its part along the constraints, as seen on the support."""
+    gradients = np.einsum("mk,mkp->mp", weights, matrix[supports])
+    if constraints.shape[1]:
+        rows = constraints[supports]
+        target = np.take_along_axis(gradients, supports, axis=1) - values[:, None] * weights
+        multipliers = np.einsum("mck,mk->mc", np.linalg.pinv(rows, rcond=1e-10), target)
+        gradients = gradients - multipliers @ constraints.T
+    return gradients
+
+
+def truncate(scores: Vector, cardinality: int, allowed: NDArray[np.bool_]) -> Support:
+    """The variables of largest magnitude among those allowed."""
+    wanted = np.where(allowed, np.abs(scores), -1.0)
+    kept = np.argpartition(-wanted, min(cardinality, len(wanted)) - 1)[:cardinality]
+    return np.sort(kept[wanted[kept] >= 0.0]).astype(np.int64)
+
+
+def propose_exchanges(
+    matrix: Matrix, support: Support, k: int, allowed: NDArray[np.bool_], constraints: Matrix
+) -> Support:
+    """The supports that differ from this one by one variable and promise most.
+
+    Without a variable the component is solved anew; with j in its place it reaches about the larger eigenvalue of the
+    2 x 2 matrix of both, whose off-diagonal entry is the slope at j.
+    """
+    kept = support[None, :] if len(support) < k else np.array([np.delete(support, i) for i in range(len(support))])
+    if not kept.shape[1]:
+        return np.flatnonzero(allowed & (np.arange(len(matrix)) != support[0]))[:, None].astype(np.int64)
+    values, weights = solve_supports(matrix, kept, constraints)
+    alone = np.where(np.isfinite(values), values, float(matrix.diagonal().min()))
+    slopes = find_slopes(matrix, kept, weights, alone, constraints)
+    middle, half = 0.5 * (alone[:, None] + matrix.diagonal()), 0.5 * (alone[:, None] - matrix.diagonal())
+    promise = middle + np.sqrt(half**2 + slopes**2)
+    promise[:, ~allowed] = -np.inf
+    promise[:, support] = -np.inf
+    count = min(EXCHANGES, int(np.isfinite(promise).sum()))
+    if count == 0:
+        return np.zeros((0, k), dtype=np.int64)
+    best = np.argpartition(-promise.ravel(), count - 1)[:count]
+    leaving, entering = np.unravel_index(best, promise.shape)
+    return np.sort(np.hstack([kept[leaving], entering[:, None]]), axis=1).astype(np.int64)
+
+
+def find_component(
+    matrix: Matrix,
+    k: int,
+    starts: Sequence[Vector],
+    allowed: NDArray[np.bool_],
+    constraints: Matrix,
+    *,
+    exchanges: int = MOST_EXCHANGES,
+) -> tuple[float, Vector]:
+    """One component under linear constraints: truncated gradients from every start, exchanges from the best."""
+    best, held, weights = -np.inf, np.zeros(0, dtype=np.int64), np.zeros(0)
+    for start in starts:
+        scores, value = start, -np.inf
+        for _ in range(POWER_STEPS):
+            support = truncate(scores, k, allowed)
+            if not len(support):
+                break
+            values, vectors = solve_supports(matrix, support[None, :], constraints)
+            if not rises(values[0], value):
+                break
+            value = float(values[0])
+            if value > best:
+                best, held, weights = value, support, vectors[0]
+            scores = find_slopes(matrix, support[None, :], vectors, values, constraints)[0]
+    if not np.isfinite(best):
+        return best, np.zeros(len(matrix))
+    for _ in range(exchanges):
+        supports = propose_exchanges(matrix, held, k, allowed, constraints)
+        if not len(supports):
+            break
+        values, vectors = solve_supports(matrix, supports, constraints)
+        first = int(values.argmax())
+        if not rises(values[first], best):
+            break
+        best, held, weights = float(values[first]), supports[first], vectors[first]
+    return best, _spread(len(matrix), held, weights)
+
+
+def improve_component(
+    problem: SetProblem,
+    columns: Matrix,
+    t: int,
+    starts: Sequence[Vector],
+    *,
+    without: int | None = None,
+    exchanges: int = MOST_EXCHANGES,
+) -> tuple[float, Vector]:
+    """Component t given the others, or given all but one of them."""
+    allowed, constraints = problem.allow(columns, t, without), problem.constrain(columns, t, without)
+    return find_component(
+        problem.matrix, problem.cardinalities[t], starts, allowed, constraints, exchanges=exchanges
+    )
+
+
+def _spread(size: int, support: Support, weights: Vector) -> Vector:
+    vector = np.zeros(size)
+    vector[support] = weights / np.linalg.norm(weights)
+    return vector
+
+
+def improve_set(problem: SetProblem, columns: Matrix) -> tuple[Matrix, float]:
+    """Change component after component, then all jointly, then pairs, while the sum of variances rises."""
+    value = problem.measure(columns)
+    while not problem.late:
+        before = value
+        for t in range(problem.count):
+            held = float(columns[:, t] @ (problem.matrix @ columns[:, t]))
+            reached, vector = improve_component(problem, columns, t, [columns[:, t]])
+            if rises(reached, held):
+                columns = _replace(columns, t, vector)
+        columns = climb(problem.matrix, columns, uncorrelated=problem.uncorrelated)
+        value = problem.measure(columns)
+        if rises(value, before):
+            continue
+        columns, value = improve_pairs(problem, columns, value)
+        if not rises(value, before):
+            break
+    return columns, value
+
+
+def improve_pairs(problem: SetProblem, columns: Matrix, value: float) -> tuple[Matrix, float]:
+    """Let a component take what it likes from another one, which is then found anew given all others."""
+    for t in range(problem.count):
+        for s in range(problem.count):
+            if s == t or problem.late:
+                continue
+            changed = columns.copy()
+            _, taken = improve_component(problem, columns, t, [columns[:, t]], without=s, exchanges=4)
+            if not taken.any() or np.array_equal(taken != 0.0, columns[:, t] != 0.0):
+                continue
+            changed[:, t], changed[:, s] = taken, 0.0
+            constraints = problem.constrain(changed, s)
+            starts = [columns[:, s], project_out(problem.matrix @ columns[:, s], constraints)]
+            found = improve_component(problem, changed, s, starts)
+            if not np.isfinite(found[0]):
+                continue
+            changed[:, s] = found[1]
+            reached = problem.measure(changed)
+            if reached > value - 0.02 * abs(value):
+                changed = climb(problem.matrix, changed, uncorrelated=problem.uncorrelated)
+                reached = problem.measure(changed)
+            if rises(reached, value):
+                columns, value = changed, reached
+    return columns, value
+
+
+def _replace(columns: Matrix, t: int, vector: Vector) -> Matrix:
+    changed = columns.copy()
+    changed[:, t] = vector
+    return changed
+
+
+def project_out(vector: Vector, constraints: Matrix) -> Vector:
+    """A vector less its part in the span of the constraints."""
+    if not constraints.shape[1]:
+        return vector
+    basis = np.linalg.qr(constraints)[0]
+    return vector - basis @ (basis.T @ vector)
+
+
+# --- starts -------------------------------------------------------------------------------------------------------
+
+
+def list_columns(matrix: Matrix, k: int, count: int = STARTS) -> list[Vector]:
+    """The columns whose k largest entries have most energy."""
+    squares = matrix**2
+    if k < len(matrix):
+        squares = np.partition(squares, len(matrix) - k, axis=0)[len(matrix) - k :]
+    order = np.argsort(-squares.sum(axis=0), kind="stable")[:count]
+    return [matrix[:, j] for j in order]
+
+
+def start_in_turn(problem: SetProblem, order: Sequence[int]) -> Matrix | None:
+    """One component after the other, each the best that the ones before it allow."""
+    columns = np.zeros((problem.size, problem.count))
+    for t in order:
+        constraints, k = problem.constrain(columns), problem.cardinalities[t]
+        left = problem.matrix
+        if constraints.shape[1]:
+            basis = np.linalg.qr(constraints)[0]
+            left = left - basis @ (basis.T @ left)
+            left = left - (left @ basis) @ basis.T
+        value, vector = improve_component(problem, columns, t, list_columns(left, k))
+        if not np.isfinite(value):
+            return None
+        columns[:, t] = vector
+    return columns
+
+
+def start_disjoint(problem: SetProblem, order: Sequence[int]) -> Matrix | None:
+    """One component after the other, each among the variables that those before it left."""
+    columns, free = np.zeros((problem.size, problem.count)), np.zeros((problem.size, 0))
+    for t in order:
+        allowed, k = ~columns.any(axis=1), problem.cardinalities[t]
+        if not allowed.any():
+            return None
+        masked = np.where(allowed[:, None] & allowed, problem.matrix, 0.0)
+        columns[:, t] = find_component(problem.matrix, k, list_columns(masked, k), allowed, free)[1]
+    return columns
+
+
+def start_penalised(problem: SetProblem, penalties: Vector, order: Sequence[int], start: Matrix | None = None) -> Matrix:
+    """A path of rising penalties on what components share; each is found in turn given the others."""
+    columns = np.zeros((problem.size, problem.count)) if start is None else start.copy()
+    free = np.zeros((problem.size, 0))
+    for penalty in penalties:
+        for t in order:
+            others = np.delete(columns, t, axis=1)
+            others = others[:, others.any(axis=0)]
+            if problem.uncorrelated:
+                others = problem.matrix @ others / problem.top
+            left, k = problem.matrix - (penalty * problem.top) * (others @ others.T), problem.cardinalities[t]
+            starts = [columns[:, t]] if columns[:, t].any() else list_columns(left, k)
+            if penalty == penalties[0] or start is not None:
+                starts += list_columns(left, k, 2)
+            columns[:, t] = find_component(left, k, starts, problem.allow(columns, t), free)[1]
+        if problem.late:
+            break
+    return columns
+
+
+def repair(problem: SetProblem, columns: Matrix) -> Matrix | None:
+    """A nearby set that meets the constraint: by Newton steps, else in turn on the same supports."""
+    moved = climb(problem.matrix, columns, uncorrelated=problem.uncorrelated)
+    if violation(problem.matrix, moved, uncorrelated=problem.uncorrelated) <= 1e-11:
+        return moved
+    rebuilt = np.zeros_like(columns)
+    for t in range(problem.count):
+        support = np.flatnonzero(columns[:, t]).astype(np.int64)
+        if not len(support):
+            return None
+        values, weights = solve_supports(problem.matrix, support[None, :], problem.constrain(rebuilt, t))
+        if not np.isfinite(values[0]):
+            return None
+        rebuilt[:, t] = _spread(problem.size, support, weights[0])
+    rebuilt = climb(problem.matrix, rebuilt, uncorrelated=problem.uncorrelated)
+    return rebuilt if violation(problem.matrix, rebuilt, uncorrelated=problem.uncorrelated) <= 1e-11 else None
+
+
+def search_set(problem: SetProblem, effort: SearchEffort, rng: np.random.Generator) -> Matrix | None:
+    """The best set found, one component per column; None where no set met the constraint."""
+    for columns in _list_starts(problem, effort):
+        consider(problem, columns)
+        if problem.late:
+            break
+    stale = 0
+    for _ in range(effort.rounds):
+        if stale >= effort.patience or problem.late:
+            break
+        before = problem.value
+        consider(problem, _perturb(problem, rng))
+        stale = 0 if rises(problem.value, before) else stale + 1
+    return problem.best
+
+
+def consider(problem: SetProblem, columns: Matrix | None) -> None:
+    """Bring a start onto the constraint, improve it, and keep it if it is the best."""
+    if columns is None or not columns.any(axis=0).all():
+        return
+    key = tuple(sorted(np.flatnonzero(column).tobytes() for column in columns.T))
+    if key in problem.seen:
+        return
+    problem.seen.add(key)
+    feasible = repair(problem, columns)
+    if feasible is None:
+        return
+    value = problem.measure(feasible)
+    if value > ABANDON * problem.value:
+        feasible, value = improve_set(problem, feasible)
+    if value > problem.value and violation(problem.matrix, feasible, uncorrelated=problem.uncorrelated) <= 1e-12:
+        problem.best, problem.value = feasible, value
+
+
+def _list_starts(problem: SetProblem, effort: SearchEffort) -> Iterator[Matrix | None]:
+    """Each is computed when it is asked for."""
+    ks = np.array(problem.cardinalities)
+    largest_first = np.argsort(-ks, kind="stable").tolist()
+    # Uncorrelated sets: each component must meet one condition per earlier one, so those with few variables come first.
+    yield start_in_turn(problem, largest_first[::-1] if problem.uncorrelated else largest_first)
+    if not problem.uncorrelated:
+        yield start_disjoint(problem, largest_first)
+    if effort.rounds or problem.best is None:
+        low, high, count = PENALTIES
+        yield start_penalised(problem, np.geomspace(low, high, count), largest_first)
+
+
+def _perturb(problem: SetProblem, rng: np.random.Generator) -> Matrix | None:
+    """The best set without one or more components, or a new set, by penalties of random strength."""
+    anew = problem.best is None or rng.random() < 0.35
+    low, high = 10.0 ** rng.uniform(-1.3, 0.0), 10.0 ** rng.uniform(0.3, 1.3)
+    order = rng.permutation(problem.count).tolist()
+    if anew:
+        return start_penalised(problem, np.geomspace(low, high, int(rng.integers(4, 9))), order)
+    assert problem.best is not None
+    start = problem.best.copy()
+    start[:, order[: int(rng.integers(1, min(problem.count, 3) + 1))]] = 0.0
+    return start_penalised(problem, np.geomspace(low, high, int(rng.integers(2, 5))), order, start)
