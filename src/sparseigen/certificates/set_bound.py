@@ -28,7 +28,8 @@ from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, raised_sum, sum_of_largest
 from sparseigen.certificates.scaled_rows import row_values
 from sparseigen.certificates.set_relaxation import Group, Multipliers
-from sparseigen.certificates.spectral import largest_eigenvalue_bound
+from sparseigen.certificates.spectral import DIRECT, largest_eigenvalue_bound
+from sparseigen.kernels.eigen import run_arpack
 from sparseigen.operators.contract import Indices
 
 GOLDEN = 0.6180339887498949
@@ -124,6 +125,24 @@ def empty_split(matrix: Numbers, groups: tuple[Group, ...], total: int) -> SetSp
     """M = 0: Ky Fan's bound, where all variables are heavy."""
     shape = (len(groups), *matrix.shape)
     return SetSplit(matrix, groups, total, np.zeros(shape), np.ones(shape), np.zeros(len(matrix)))
+
+
+def ky_fan_split(matrix: Numbers, groups: tuple[Group, ...], total: int) -> SetSplit:
+    """M = 0, theta the first eigenvalue that is not counted and Z the ones above it: the sum of the r largest."""
+    split, count = empty_split(matrix, groups, total), sum(group.count for group in groups)
+    wanted = min(count + 1, len(matrix))
+    if len(matrix) > DIRECT:
+        start = 1.0 + 0.1 * np.sin(np.arange(len(matrix)) + 1.0)
+        values, vectors = run_arpack(matrix, wanted, start, tol=1e-10, ncv=None)
+    else:
+        values, vectors = np.linalg.eigh(matrix)
+    order = np.argsort(values)[::-1][:wanted]
+    values, vectors = values[order], vectors[:, order]
+    if len(values) < wanted:
+        return split
+    level = float(values[-1])
+    factor = vectors * np.sqrt(np.maximum(values - level, 0.0))
+    return replace(split, value=float(values[:count].sum()), levels=(level,) * len(groups), factor=factor)
 
 
 def assess_split(split: SetSplit, around: Surroundings, price: Numbers | None = None) -> SetSplit:

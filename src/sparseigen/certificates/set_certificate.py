@@ -9,20 +9,21 @@ variables each, K in all, holds for both. Single bounds added up hold for every 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparseigen.certificates.portfolio import smallest_bound
 from sparseigen.certificates.problem import BoundProblem, Numbers
-from sparseigen.certificates.rounding import TINY, UNIT, gamma, raised_sum, sum_of_largest
+from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma, raised_sum, sum_of_largest
 from sparseigen.certificates.set_bound import (
     SetSplit,
     Surroundings,
     assess_split,
     empty_split,
     find_violators,
+    ky_fan_split,
     prove_set,
     split_from,
     surround,
@@ -52,11 +53,12 @@ class SetEffort:
 
 
 SET_EFFORTS = {
+    "cheap": SetEffort(0, 0, "quick"),
     "quick": SetEffort(60, 60, "quick"),
     "default": SetEffort(400, 200, "default"),
     "thorough": SetEffort(1500, 280, "tight"),
 }
-"""By the names that searches have."""
+"""By the names that searches have; "cheap" is Ky Fan's bound alone."""
 
 
 @dataclass(frozen=True)
@@ -82,61 +84,104 @@ class SetQuestion:
         return groups, [self.columns[:, wanted == group.cardinality] for group in groups]
 
 
-def bound_orthogonal(operator: Operator, question: SetQuestion, achieved: float) -> tuple[float, str]:
+@dataclass(frozen=True)
+class SingleBounds:
+    """Per cardinality the bound of a single component, with its name, and all of them added up."""
+
+    of: dict[int, tuple[float, str]]
+    total: float
+
+
+def bound_orthogonal(
+    operator: Operator, question: SetQuestion, singles: SingleBounds, achieved: float
+) -> tuple[float, str]:
     """The smallest bound on the variances of orthogonal sets, added up, and its name."""
-    best, method = add_single_bounds(operator, question)
-    problem = BoundProblem(operator, max(question.cardinalities))
-    if problem.dense is None or len(question.cardinalities) == 1:
-        return best, method
-    groups, members = question.groups()
-    margin = _add_margins(problem, question.cardinalities)
-    goal = problem.scale_value(achieved)
-    with one_blas_thread():
-        for name, bound in _list_bounds(problem, groups, members, question, goal):
-            value = problem.unscale_bound(bound + margin)
-            if value < best:
-                best, method = value, name
-    return best, method
-
-
-def bound_span(operator: Operator, question: SetQuestion, achieved: float) -> tuple[float, str]:
-    """The smallest bound on the variance that the span of any set explains; infinite where A is not known to be PSD."""
-    count, total = len(question.cardinalities), question.total
-    problem = BoundProblem(operator, total)
+    best = singles.total, "sum of single bounds"
+    problem = BoundProblem(operator, max(question.cardinalities), deadline=question.deadline)
     if problem.dense is None:
-        return np.inf, "none: the matrix is too large to be formed"
+        return best[0], f"{best[1]} (set bounds left out: {problem.size} variables)"
+    if len(question.cardinalities) == 1:
+        return next(iter(singles.of.values()))
+    margin = _add_margins(problem, question.cardinalities)
+    return min(best, _smallest(problem, *question.groups(), question, achieved, margin))
+
+
+def bound_uncorrelated(
+    operator: Operator, question: SetQuestion, singles: SingleBounds, achieved: float
+) -> tuple[float, str]:
+    """The same for sets with uncorrelated scores: no more than single bounds, and than what their span can explain."""
+    best = singles.total, "sum of single bounds"
+    if len(question.cardinalities) == 1:
+        return next(iter(singles.of.values()))
+    return min(best, bound_free(operator, question, achieved))
+
+
+def bound_free(operator: Operator, question: SetQuestion, achieved: float) -> tuple[float, str]:
+    """The smallest bound on the variance that the span of any set explains; infinite, with the reason, for none."""
+    count, total = len(question.cardinalities), question.total
+    problem = BoundProblem(operator, total, deadline=question.deadline)
+    if problem.dense is None:
+        return np.inf, f"the matrix of {problem.size} variables is not formed, which a bound for their span needs"
     shift = psd_shift(problem)
     if not np.isfinite(shift):
-        return np.inf, "none: the matrix is not positive semidefinite"
+        return np.inf, "the matrix is not known to be positive semidefinite, which a bound for a span needs"
     margin = _add_margins(problem, (total,) * count) + count * shift * (1.0 + 4.0 * UNIT)
-    best, method = np.inf, "none"
-    groups, members = (Group(count, total),), [question.columns]
+    return _smallest(problem, (Group(count, total),), [question.columns], question, achieved, margin)
+
+
+def _smallest(
+    problem: BoundProblem,
+    groups: tuple[Group, ...],
+    members: list[Numbers],
+    question: SetQuestion,
+    achieved: float,
+    margin: float,
+) -> tuple[float, str]:
+    """The smallest of Ky Fan's bound, the relaxation's and its price with single bounds, for the caller's matrix."""
+    goal = problem.scale_value(achieved)
+    best = np.inf, "none"
     with one_blas_thread():
-        for name, bound in _list_bounds(problem, groups, members, question, problem.scale_value(achieved)):
-            value = problem.unscale_bound(bound + margin)
-            if value < best:
-                best, method = value, name
-    return best, method
+        for name, bound in _try_bounds(problem, groups, members, question, goal):
+            if np.isfinite(bound):
+                best = min(best, (problem.unscale_bound(bound + margin), name))
+    return best
 
 
-def _list_bounds(
+def _try_bounds(
     problem: BoundProblem, groups: tuple[Group, ...], members: list[Numbers], question: SetQuestion, goal: float
-) -> list[tuple[str, float]]:
+) -> Iterator[tuple[str, float]]:
     """Bounds by name, of the scaled matrix and without the errors of its entries."""
     assert problem.dense is not None
     everything = np.arange(problem.size, dtype=np.int64)
-    found: list[tuple[str, float]] = []
     whole = surround(problem, everything, groups[0].cardinality)
-    if problem.size <= question.effort.heavy or groups[0].cardinality * 4 > problem.size:
-        split = assess_split(empty_split(problem.dense, groups, question.total), whole)
-        found.append(("Ky Fan", prove_set(split, whole)))
-    if groups[0].cardinality < min(problem.size, question.effort.heavy):
-        split, around = relax(problem, groups, members, question, goal)
-        if np.isfinite(split.value):
-            found.append(("set relaxation", prove_set(split, around)))
-            if problem.size <= question.effort.heavy:
-                found.append(("priced single bounds", price_singles(split, members, question)))
-    return found
+    yield "Ky Fan", prove_set(ky_fan_split(problem.dense, groups, question.total), whole)
+    if groups[0].cardinality >= min(problem.size, question.effort.heavy) or question.effort.steps == 0:
+        return
+    split, around = relax(problem, groups, members, question, goal)
+    if np.isfinite(split.value):
+        yield "set relaxation", prove_set(split, around)
+        if problem.size <= question.effort.heavy:
+            yield "priced single bounds", price_singles(split, members, question)
+
+
+def reach_set(operator: Operator, columns: Numbers) -> tuple[float, list[float]]:
+    """A number that the variances of the components certainly add up to, and that of each."""
+    reached = [achieved_value(operator, SparseVector.from_dense(column)) for column in columns.T]
+    return sum(reached) - 2.0 * gamma(len(reached)) * sum(map(abs, reached)), reached
+
+
+def reach_span(operator: Operator, columns: Numbers) -> float:
+    """A number that the variance explained by the span of the components certainly reaches."""
+    basis: list[Numbers] = []
+    for column in columns.T:
+        rest = column
+        for _ in range(2):
+            for vector in basis:
+                rest = rest - vector * float(vector @ rest)
+        length = float(np.linalg.norm(rest))
+        if length > 1e-6 * float(np.linalg.norm(column)):
+            basis.append(rest / length)
+    return reach_set(operator, np.array(basis).T)[0]
 
 
 def relax(
@@ -241,19 +286,19 @@ def price_singles(split: SetSplit, members: list[Numbers], question: SetQuestion
     return value + 2.0 * gamma(len(split.groups) + 4) * (abs(value) + 2.0 * shared)
 
 
-def add_single_bounds(operator: Operator, question: SetQuestion) -> tuple[float, str]:
-    """The bounds of single components added up: they hold for every set."""
+def add_single_bounds(operator: Operator, question: SetQuestion) -> SingleBounds:
+    """The bounds of single components, and their sum, which holds for every set."""
     values = np.einsum("ij,ij->j", question.columns, _multiply(operator, question.columns))
-    total, magnitude = 0.0, 0.0
+    total, magnitude, of = 0.0, 0.0, {}
     for group in group_cardinalities(question.cardinalities):
         belongs = np.array(question.cardinalities) <= group.cardinality
         best = int(np.where(belongs, values, -np.inf).argmax())
         vector = SparseVector.from_dense(question.columns[:, best])
         problem = BoundProblem(operator, group.cardinality, vector, float(values[best]), deadline=question.deadline)
-        bound = smallest_bound(problem, question.effort.bounds)[0]
-        total += group.count * bound
-        magnitude += group.count * abs(bound)
-    return total + 2.0 * gamma(2 * len(question.cardinalities) + 4) * magnitude, "sum of single bounds"
+        of[group.cardinality] = smallest_bound(problem, question.effort.bounds)
+        total += group.count * of[group.cardinality][0]
+        magnitude += group.count * abs(of[group.cardinality][0])
+    return SingleBounds(of, total + 2.0 * gamma(2 * len(question.cardinalities) + 4) * magnitude)
 
 
 def _multiply(operator: Operator, columns: Numbers) -> Numbers:
