@@ -29,6 +29,7 @@ from sparseigen.certificates.set_bound import (
     surround,
 )
 from sparseigen.certificates.set_relaxation import Group, Multipliers, SetRelaxation, group_cardinalities
+from sparseigen.certificates.set_scores import is_semidefinite, price_scores
 from sparseigen.certificates.spectral import psd_shift
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators import Operator
@@ -113,7 +114,13 @@ def bound_uncorrelated(
     best = singles.total, "sum of single bounds"
     if len(question.cardinalities) == 1:
         return next(iter(singles.of.values()))
-    return min(best, bound_free(operator, question, achieved))
+    best = min(best, bound_free(operator, question, achieved))
+    problem = BoundProblem(operator, max(question.cardinalities), deadline=question.deadline)
+    if problem.size > question.effort.heavy or problem.dense is None or not is_semidefinite(problem):
+        return best
+    with one_blas_thread():
+        bound = price_scores(problem, question, problem.scale_value(max(value for value, _ in singles.of.values())))
+    return min(best, (problem.unscale_bound(bound), "priced scores")) if np.isfinite(bound) else best
 
 
 def bound_free(operator: Operator, question: SetQuestion, achieved: float) -> tuple[float, str]:

@@ -82,16 +82,16 @@ class Multipliers:
 class SetRelaxation:
     """The state of the method: the common variables and, per constraint, the scaled multipliers of its copies."""
 
-    def __init__(self, matrix: Numbers, groups: Sequence[Group], start: Sequence[Numbers] | None = None) -> None:
-        """``start``: per group the components found, one per column; they begin the common variables."""
-        self.matrix, self.groups = matrix, tuple(groups)
+    def __init__(self, matrix: Numbers, groups: Sequence[Group], ceiling: Numbers | None = None) -> None:
+        """``ceiling``: a matrix that takes the place of Diag(w); there is no w then, and beta stays zero."""
+        self.matrix, self.groups, self.ceiling = matrix, tuple(groups), ceiling
         size, count = len(matrix), len(groups)
         self.size, self.at = size, np.diag_indices(size)
         self.scale = max(float(np.abs(np.linalg.eigvalsh(matrix)).max()), TINY)
         self.penalty = START_PENALTY * self.scale
         shape = (count, size, size)
         self.limits = np.array([group.cardinality - 1.0 for group in groups])[:, None]
-        self._begin(start)
+        self._begin()
         self.of_spectrum, self.of_roots = np.zeros(shape), np.zeros(shape)
         self.of_cover = np.zeros((size, size))
         self.of_cone, self.of_level, self.of_sum, self.of_use = (np.zeros(shape) for _ in range(4))
@@ -99,21 +99,15 @@ class SetRelaxation:
         self.of_used = np.zeros(size)
         self.moved = self.apart = np.inf
 
-    def _begin(self, start: Sequence[Numbers] | None) -> None:
+    def _begin(self) -> None:
         size, count = self.size, len(self.groups)
         self.outer, self.shared = np.zeros((count, size, size)), np.zeros((count, size, size))
         for g, group in enumerate(self.groups):
-            if start is None:
-                self.outer[g][self.at] = group.count / size
-                self.shared[g] = min(1.0, (group.cardinality - 1) / max(size - 1, 1)) * group.count / size
-                continue
-            columns = start[g]
-            self.outer[g] = columns @ columns.T
-            self.shared[g] = columns**2 @ (columns != 0.0).T
+            self.outer[g][self.at] = group.count / size
+            self.shared[g] = min(1.0, (group.cardinality - 1) / max(size - 1, 1)) * group.count / size
         self.shared[:, *self.at] = 0.0
         total = sum(group.count * group.cardinality for group in self.groups)
-        used = None if start is None else np.hstack(list(start)).any(axis=1)
-        self.used = np.full(size, min(1.0, total / size)) if used is None else used.astype(float)
+        self.used = np.full(size, min(1.0, total / size))
 
     def enlarge(self, matrix: Numbers, places: Indices) -> None:
         """Go on with more variables: the ones so far are at ``places`` of the new ones, which begin unused."""
@@ -131,12 +125,17 @@ class SetRelaxation:
         own = self.outer[:, *self.at].copy()
         spectrum = self._project_spectrum()
         covered = -self.outer.sum(axis=0)
-        covered[self.at] += self.used
+        if self.ceiling is None:
+            covered[self.at] += self.used
+        else:
+            covered += self.ceiling
         cover = keep_positive(covered - self.of_cover)
         roots, cone = self._project_cones()
         top, level = project_below_level(own - self.of_top, self.shared - self.of_level, self.at)
         total, summed = self._project_sums(own)
-        mine, use, used = self._project_use(own)
+        mine, use, used = own.copy(), self.shared.copy(), self.used.copy()
+        if self.ceiling is None:
+            mine, use, used = self._project_use(own)
         blend = OVER_RELAXATION
 
         def relax(copy: Numbers, common: Numbers, multiplier: Numbers) -> Numbers:
@@ -174,20 +173,27 @@ class SetRelaxation:
         before, shared_before, count = self.outer, self.shared, len(self.groups)
         spectrum_before, cone_before = self.of_spectrum, self.of_cone
         pulled = spectrum + roots
+        if self.ceiling is not None:
+            cover = cover - self.ceiling
         combined = (pulled.sum(axis=0) - count * cover) / (2.0 + count)
         outer = 0.5 * (pulled - (combined + cover))
         pull = spectrum[:, *self.at] + sum(own_copies)
-        slack = 0.5 * (used - cover[self.at])
-        overall = (pull.sum(axis=0) + count * slack) / (4.0 + 0.5 * count)
-        own = 0.25 * (pull + (slack - 0.5 * overall))
+        if self.ceiling is None:
+            slack = 0.5 * (used - cover[self.at])
+            overall = (pull.sum(axis=0) + count * slack) / (4.0 + 0.5 * count)
+            own = 0.25 * (pull + (slack - 0.5 * overall))
+            self.used = 0.5 * (overall + cover[self.at] + used)
+        else:
+            overall = (pull.sum(axis=0) - count * cover[self.at]) / (4.0 + count)
+            own = 0.25 * (pull - cover[self.at] - overall)
         outer[:, *self.at] = own
-        self.used = 0.5 * (overall + cover[self.at] + used)
         self.outer = 0.5 * (outer + outer.transpose(0, 2, 1))
         self.shared = 0.25 * (copies[0] + copies[1] + copies[2] + copies[3])
         self.shared[:, *self.at] = 0.0
         spectrum -= self.outer
         cover += self.outer.sum(axis=0)
-        cover[self.at] -= self.used
+        if self.ceiling is None:
+            cover[self.at] -= self.used
         roots -= self.outer
         roots[:, *self.at] = 0.0
         self.of_spectrum, self.of_cover, self.of_roots = spectrum, cover, roots
@@ -197,6 +203,9 @@ class SetRelaxation:
         self.of_cone, self.of_level, self.of_sum, self.of_use = copies
         self.of_top, self.of_total, self.of_own = (copy - own for copy in own_copies)
         self.of_used = used - self.used
+        if self.ceiling is not None:  # nothing restricts these copies
+            for multiplier in (self.of_use, self.of_own, self.of_used):
+                multiplier[:] = 0.0
         self.moved = _length(self.outer - before) + _length(self.shared - shared_before)
         self.apart = _length(self.of_spectrum - spectrum_before) + _length(self.of_cone - cone_before)
 

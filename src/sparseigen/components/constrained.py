@@ -144,18 +144,17 @@ def _search(
         heavy = _choose_heavy(operator, cardinalities, uncorrelated)
     problem = SetProblem(operator.submatrix(heavy) * unit, cardinalities, uncorrelated, disjoint, deadline)
     best = search_set(problem, SEARCHES[effort], rng)
+    if best is None:
+        return None
+    columns = _spread(best, heavy, operator.size)
     for _ in range(MOST_ROUNDS if operator.size > len(heavy) else 0):
-        if best is None or problem.late:
-            break
-        columns = _spread(best, heavy, operator.size)
-        joining = _find_joining(operator, columns, heavy)
-        heavy = np.sort(np.concatenate([heavy, joining]))
+        heavy = np.sort(np.concatenate([heavy, _find_joining(operator, columns, heavy)]))
         problem = SetProblem(operator.submatrix(heavy) * unit, cardinalities, uncorrelated, disjoint, deadline)
         improved, value = improve_set(problem, columns[heavy])
-        if not value > problem.measure(columns[heavy]) * (1.0 + 1e-9):
+        if problem.late or not value > problem.measure(columns[heavy]) * (1.0 + 1e-9):
             break
-        best = improved
-    return None if best is None else _arrange(_spread(best, heavy, operator.size), operator, cardinalities)
+        columns = _spread(improved, heavy, operator.size)
+    return _arrange(columns, operator, cardinalities)
 
 
 def _choose_heavy(operator: Operator, cardinalities: tuple[int, ...], uncorrelated: bool) -> Indices:

@@ -44,6 +44,8 @@ class SearchEffort:
     patience: int
 
 
+FIRST_ROUNDS = 40
+"""Rounds at least, as long as no set meets the constraint."""
 SEARCHES = {"quick": SearchEffort(0, 0), "default": SearchEffort(24, 8), "thorough": SearchEffort(300, 60)}
 
 
@@ -361,8 +363,8 @@ def search_set(problem: SetProblem, effort: SearchEffort, rng: np.random.Generat
         if problem.late:
             break
     stale = 0
-    for _ in range(effort.rounds):
-        if stale >= effort.patience or problem.late:
+    for done in range(max(effort.rounds, FIRST_ROUNDS)):
+        if problem.late or (problem.best is not None and (done >= effort.rounds or stale >= effort.patience)):
             break
         before = problem.value
         consider(problem, _perturb(problem, rng))
