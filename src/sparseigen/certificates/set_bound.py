@@ -64,8 +64,6 @@ class SetSplit:
     part: Numbers
     ratios: Numbers
     cover: Numbers
-    floor: float = 0.0
-    """What every product of a row counts at least: rows then pay for outside variables, whose own rows fall."""
     value: float = np.inf
     levels: tuple[float, ...] = ()
     factor: Numbers | None = None
@@ -76,8 +74,6 @@ class SetSplit:
         products = np.abs(self.part[g])
         products *= self.ratios[g]
         products += self.cover
-        if self.floor > 0.0:
-            np.maximum(products, self.floor, out=products)
         places, ones = np.arange(size, dtype=np.int64), np.ones(size)
         count = min(self.groups[g].cardinality, size) - 1
         sums, least = kernels.top_row_sums(products, places, ones, count)

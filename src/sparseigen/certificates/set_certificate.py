@@ -38,8 +38,10 @@ from sparseigen.operators.build import as_operator
 
 LOOK_EVERY, PATIENCE, GAIN = 20, 6, 2e-4
 """Steps between two looks at the bound; looks that gain less than this share of it, after which the method ends."""
-FLOORS = (0.0, 0.003, 0.01, 0.03)
-"""Least products of a row that are tried, as shares of theta over k."""
+AVERAGED = 4.0
+"""Step s counts as s to this power less one in the average."""
+JOINING = 8
+"""Outside variables that join the heavy ones at a look, from the third on."""
 
 
 @dataclass(frozen=True)
@@ -200,12 +202,13 @@ def relax(
     heavy = _choose_heavy(matrix, question, most)
     within, around = np.ascontiguousarray(matrix[np.ix_(heavy, heavy)]), surround(problem, heavy, groups[0].cardinality)
     state = SetRelaxation(within, groups)
-    best, best_around, average, looked, stale = empty_split(within, groups, question.total), around, None, 0, 0
+    best, best_around, stale = empty_split(within, groups, question.total), around, 0
+    average: Multipliers | None = None
     for step in range(1, question.effort.steps + 1):
         state.step()
         now = state.multipliers()
-        looked += 1
-        average = now if average is None else average.averaged(now, 1.0 / looked)
+        # The multipliers swing around their limit: the average, later steps counting more, is closer to it.
+        average = now if average is None else average.averaged(now, AVERAGED / (step + AVERAGED))
         late = time.perf_counter() > question.deadline
         if step % LOOK_EVERY and not late:
             continue
@@ -215,16 +218,17 @@ def relax(
             best, best_around = split, around
         if late or stale >= PATIENCE or best.value <= goal * (1.0 + question.target_gap):
             break
-        average, looked = None, 0
         if step < 0.75 * question.effort.steps:
             state.balance()
         spoiling = find_violators(free, around)
-        room = min(most - len(heavy), int((spoiling > 0.0).sum()))
+        room = min(most - len(heavy), int((spoiling > 0.0).sum()), JOINING) if step >= 3 * LOOK_EVERY else 0
         if room > 0:
             joining = around.outside[np.argsort(-spoiling, kind="stable")[:room]]
             larger = np.sort(np.concatenate([heavy, joining]))
             within = np.ascontiguousarray(matrix[np.ix_(larger, larger)])
-            state.enlarge(within, np.searchsorted(larger, heavy))
+            places = np.searchsorted(larger, heavy)
+            state.enlarge(within, places)
+            average = average.enlarge(len(larger), places)
             heavy, around, stale = larger, surround(problem, larger, groups[0].cardinality), 0
     return best, best_around
 
@@ -235,7 +239,7 @@ def _choose_heavy(matrix: Numbers, question: SetQuestion, most: int) -> Indices:
         return np.arange(len(matrix), dtype=np.int64)
     related = np.abs(matrix @ question.columns)
     related /= np.maximum(related.max(axis=0), TINY)
-    count = max(most // 2, min(most, question.total + 20))
+    count = max(4 * most // 5, min(most, question.total + 20))
     order = np.argsort(-(related.max(axis=1) + question.columns.any(axis=1)), kind="stable")
     return np.sort(order[:count]).astype(np.int64)
 
@@ -257,15 +261,10 @@ def _look(
     )
     tried = []
     for one in found:
-        split = split_from(matrix, groups, total, one)
-        price = one.price if len(groups) > 1 else None
-        tried.append((assess_split(split, none, price), price))
-    free, price = min(tried, key=lambda pair: pair[0].value)
-    if not len(around.outside) or not np.isfinite(free.value):
-        return free, free
-    unit = max(free.levels) / groups[0].cardinality
-    floored = (replace(free, value=np.inf, floor=share * unit) for share in FLOORS)
-    return min((assess_split(one, around, price) for one in floored), key=lambda one: one.value), free
+        split, price = split_from(matrix, groups, total, one), one.price if len(groups) > 1 else None
+        free = assess_split(split, none, price)
+        tried.append((assess_split(split, around, price) if len(around.outside) else free, free))
+    return min(tried, key=lambda pair: pair[0].value)[0], min(tried, key=lambda pair: pair[1].value)[1]
 
 
 def price_singles(split: SetSplit, members: list[Numbers], question: SetQuestion) -> float:

@@ -79,6 +79,15 @@ class Multipliers:
         )
 
 
+    def enlarge(self, size: int, places: Indices) -> Multipliers:
+        """The same among more variables, zero at the new ones."""
+        among = np.ix_(places, places)
+        part, costs = (np.zeros((len(self.part), size, size)) for _ in range(2))
+        cover, price = np.zeros(size), np.zeros((size, size))
+        part[:, *among], costs[:, *among], cover[places], price[among] = self.part, self.costs, self.cover, self.price
+        return Multipliers(part, costs, cover, price)
+
+
 class SetRelaxation:
     """The state of the method: the common variables and, per constraint, the scaled multipliers of its copies."""
 
