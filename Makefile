@@ -10,7 +10,7 @@ export SPARSEIGEN_DATA ?= $(abspath $(wildcard ../shared/data))
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
   wheel-test lock lock-dev lock-oldest audit test-oldest test-newest coverage mutants fuzz stress sanitize \
-  reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-scale clean
+  reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-sets bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -31,6 +31,7 @@ help:
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers: tests and fuzzers"
 	@echo "make bench-certificates  gaps and seconds of every bound, of the exact method, and of the default answer"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
+	@echo "make bench-sets  sets of components: beside msPCA's and nsprcomp's algorithms, gaps, enumerated truth"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
 	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs, checked in exact arithmetic; READER_MINUTES=2 of files"
@@ -204,6 +205,9 @@ bench-certificates: $(VENV)/.ready
 
 bench-graphs: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.graphs
+
+bench-sets: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.sets $(ARGS)
 
 bench-scale: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.scale

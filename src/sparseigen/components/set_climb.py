@@ -17,6 +17,8 @@ Vector = NDArray[np.float64]
 MOST_STEPS, MOST_TRIALS, RETRACTIONS = 40, 9, 20
 CONVERGED = 1e-10
 """Length of the projected gradient, relative to the gradient."""
+UPWARD = 1e-7
+"""Curvature, relative to the matrix, above which a stationary point is a saddle."""
 FEASIBLE = 1e-9
 """What a retraction must reach at least for the step to count."""
 SMALL = 1e-6
@@ -123,15 +125,19 @@ def climb(matrix: Matrix, columns: Matrix, *, uncorrelated: bool = False, most_s
     weights, left = place.retract(place.weights)
     if left > FEASIBLE:
         return columns
-    value, damping = 0.5 * float(weights @ place.form @ weights), 0.1 * place.top
+    value, damping = 0.5 * float(weights @ place.form @ weights), place.top
     for _ in range(most_steps):
         gradient = place.form @ weights
         _, jacobian = place.constraints(weights)
         multipliers = np.linalg.lstsq(jacobian.T, gradient, rcond=1e-12)[0]
         across = gradient - jacobian.T @ multipliers
-        if float(np.linalg.norm(across)) <= CONVERGED * float(np.linalg.norm(gradient)):
-            break
         curvature = place.curvature(multipliers)
+        if float(np.linalg.norm(across)) <= CONVERGED * float(np.linalg.norm(gradient)):
+            escaped = _leave_saddle(place, weights, value, curvature, jacobian)
+            if escaped is None:
+                break
+            (weights, value), damping = escaped, place.top
+            continue
         for _ in range(MOST_TRIALS):
             step = _solve(curvature, jacobian, across, damping)
             trial, left = place.retract(weights + step)
@@ -146,6 +152,25 @@ def climb(matrix: Matrix, columns: Matrix, *, uncorrelated: bool = False, most_s
         if gain <= 1e-15 * abs(value):
             break
     return place.restore(place.retract(weights)[0])
+
+
+def _leave_saddle(
+    place: _Supports, weights: Vector, value: float, curvature: Matrix, jacobian: Matrix
+) -> tuple[Vector, float] | None:
+    """A better point along the direction in which the Lagrangian curves upward most; None where it curves nowhere so."""
+    _, singular, right = np.linalg.svd(jacobian)
+    free = right[int((singular > 1e-10).sum()) :].T
+    if not free.shape[1]:
+        return None
+    values, vectors = np.linalg.eigh(free.T @ curvature @ free)
+    if not values[-1] > UPWARD * place.top:
+        return None
+    for length in (0.5, -0.5, 0.1, -0.1):
+        trial, left = place.retract(weights + length * (free @ vectors[:, -1]))
+        reached = 0.5 * float(trial @ place.form @ trial)
+        if left <= FEASIBLE and reached > value * (1.0 + 1e-12):
+            return trial, reached
+    return None
 
 
 def _solve(curvature: Matrix, jacobian: Matrix, across: Vector, damping: float) -> Vector:

@@ -10,6 +10,7 @@ mu sum (u_s'G u_t)^2 that rises until the set is nearly feasible; then parts of 
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,9 @@ Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Support = NDArray[np.int64]
 
+FEASIBLE = 1e-12
+FINISHING = 40
+"""Joint exchanges at the end of a search."""
 LEAST_GAIN = 1e-10
 """Relative gain below which a change is rounding."""
 EXCHANGES, MOST_EXCHANGES = 24, 20
@@ -46,7 +50,7 @@ class SearchEffort:
 
 FIRST_ROUNDS = 40
 """Rounds at least, as long as no set meets the constraint."""
-SEARCHES = {"quick": SearchEffort(0, 0), "default": SearchEffort(24, 8), "thorough": SearchEffort(300, 60)}
+SEARCHES = {"quick": SearchEffort(0, 0), "default": SearchEffort(24, 10), "thorough": SearchEffort(300, 60)}
 
 
 @dataclass
@@ -70,6 +74,10 @@ class SetProblem:
     def late(self) -> bool:
         """Whether the time allowed is over."""
         return time.perf_counter() > self.deadline
+
+    def is_feasible(self, columns: Matrix) -> bool:
+        """Whether the constraint holds to 1e-12."""
+        return violation(self.matrix, columns, uncorrelated=self.uncorrelated) <= FEASIBLE
 
     def measure(self, columns: Matrix) -> float:
         """The variances of the components added up."""
@@ -232,6 +240,8 @@ def improve_set(problem: SetProblem, columns: Matrix) -> tuple[Matrix, float]:
         if rises(value, before):
             continue
         columns, value = improve_pairs(problem, columns, value)
+        if problem.disjoint:
+            columns, value = trade_variables(problem, columns, value)
         if not rises(value, before):
             break
     return columns, value
@@ -260,6 +270,53 @@ def improve_pairs(problem: SetProblem, columns: Matrix, value: float) -> tuple[M
                 reached = problem.measure(changed)
             if rises(reached, value):
                 columns, value = changed, reached
+    return columns, value
+
+
+def exchange_jointly(problem: SetProblem, columns: Matrix, value: float) -> tuple[Matrix, float]:
+    """Exchange one variable of one component, and judge it after all components have moved: the largest neighbourhood."""
+    free = np.zeros((problem.size, 0))
+    for t in range(problem.count):
+        k, allowed = problem.cardinalities[t], problem.allow(columns, t)
+        constraints = problem.constrain(columns, t)
+        support = np.flatnonzero(columns[:, t]).astype(np.int64)
+        lists = [propose_exchanges(problem.matrix, support, k, allowed, given) for given in (constraints, free)]
+        for candidate in np.unique(np.vstack(lists), axis=0):
+            if problem.late:
+                return columns, value
+            values, weights = solve_supports(problem.matrix, candidate[None, :], constraints)
+            if not np.isfinite(values[0]):
+                values, weights = solve_supports(problem.matrix, candidate[None, :], free)
+            changed = _replace(columns, t, _spread(problem.size, candidate, weights[0]))
+            changed = climb(problem.matrix, changed, uncorrelated=problem.uncorrelated)
+            reached = problem.measure(changed)
+            if rises(reached, value) and problem.is_feasible(changed):
+                return changed, reached
+    return columns, value
+
+
+def trade_variables(problem: SetProblem, columns: Matrix, value: float) -> tuple[Matrix, float]:
+    """The best exchange of a variable of one component for one of another, where components may share none."""
+    free = np.zeros((problem.size, 0))
+    for t, s in itertools.combinations(range(problem.count), 2):
+        mine, theirs = (np.flatnonzero(columns[:, c]).astype(np.int64) for c in (t, s))
+        pairs = np.array(list(itertools.product(range(len(mine)), range(len(theirs)))))
+        first, second = np.tile(mine, (len(pairs), 1)), np.tile(theirs, (len(pairs), 1))
+        first[np.arange(len(pairs)), pairs[:, 0]] = theirs[pairs[:, 1]]
+        second[np.arange(len(pairs)), pairs[:, 1]] = mine[pairs[:, 0]]
+        values, weights = solve_supports(problem.matrix, first, free)
+        others, theirs_weights = solve_supports(problem.matrix, second, free)
+        held = problem.measure(columns[:, [t, s]])
+        best = int((values + others).argmax())
+        if not rises(float(values[best] + others[best]), held):
+            continue
+        changed = _replace(columns, t, _spread(problem.size, first[best], weights[best]))
+        changed = _replace(changed, s, _spread(problem.size, second[best], theirs_weights[best]))
+        if problem.uncorrelated:
+            changed = climb(problem.matrix, changed, uncorrelated=True)
+        reached = problem.measure(changed)
+        if rises(reached, value) and (not problem.uncorrelated or problem.is_feasible(changed)):
+            columns, value = changed, reached
     return columns, value
 
 
@@ -318,10 +375,12 @@ def start_disjoint(problem: SetProblem, order: Sequence[int]) -> Matrix | None:
     return columns
 
 
-def start_penalised(problem: SetProblem, penalties: Vector, order: Sequence[int], start: Matrix | None = None) -> Matrix:
+def start_penalised(
+    problem: SetProblem, penalties: Vector, order: Sequence[int], start: Matrix | None = None
+) -> Matrix | None:
     """A path of rising penalties on what components share; each is found in turn given the others."""
     columns = np.zeros((problem.size, problem.count)) if start is None else start.copy()
-    free = np.zeros((problem.size, 0))
+    free, everything = np.zeros((problem.size, 0)), np.ones(problem.size, dtype=bool)
     for penalty in penalties:
         for t in order:
             others = np.delete(columns, t, axis=1)
@@ -332,9 +391,22 @@ def start_penalised(problem: SetProblem, penalties: Vector, order: Sequence[int]
             starts = [columns[:, t]] if columns[:, t].any() else list_columns(left, k)
             if penalty == penalties[0] or start is not None:
                 starts += list_columns(left, k, 2)
-            columns[:, t] = find_component(left, k, starts, problem.allow(columns, t), free)[1]
+            columns[:, t] = find_component(left, k, starts, everything, free)[1]
         if problem.late:
             break
+    return separate(problem, columns) if problem.disjoint else columns
+
+
+def separate(problem: SetProblem, columns: Matrix) -> Matrix | None:
+    """Every variable to the component in which it weighs most; components are then solved among what is left to them."""
+    owner = np.abs(columns).argmax(axis=1)
+    columns = np.where(owner[:, None] == np.arange(problem.count), columns, 0.0)
+    for t in range(problem.count):
+        start = columns[:, t] if columns[:, t].any() else np.where(problem.allow(columns, t), 1.0, 0.0)
+        value, vector = improve_component(problem, columns, t, [start])
+        if not np.isfinite(value):
+            return None
+        columns[:, t] = vector
     return columns
 
 
@@ -369,7 +441,22 @@ def search_set(problem: SetProblem, effort: SearchEffort, rng: np.random.Generat
         before = problem.value
         consider(problem, _perturb(problem, rng))
         stale = 0 if rises(problem.value, before) else stale + 1
+    if effort.rounds and problem.best is not None:
+        finish(problem)
     return problem.best
+
+
+def finish(problem: SetProblem) -> None:
+    """Joint exchanges from the best set, as long as they help."""
+    assert problem.best is not None
+    for _ in range(FINISHING):
+        columns, value = exchange_jointly(problem, problem.best, problem.value)
+        if problem.late or not rises(value, problem.value):
+            break
+        columns, value = improve_set(problem, columns)
+        if not (rises(value, problem.value) and problem.is_feasible(columns)):
+            break
+        problem.best, problem.value = columns, value
 
 
 def consider(problem: SetProblem, columns: Matrix | None) -> None:
@@ -386,7 +473,7 @@ def consider(problem: SetProblem, columns: Matrix | None) -> None:
     value = problem.measure(feasible)
     if value > ABANDON * problem.value:
         feasible, value = improve_set(problem, feasible)
-    if value > problem.value and violation(problem.matrix, feasible, uncorrelated=problem.uncorrelated) <= 1e-12:
+    if value > problem.value and problem.is_feasible(feasible):
         problem.best, problem.value = feasible, value
 
 
