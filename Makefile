@@ -215,9 +215,11 @@ bench-scale: $(VENV)/.ready
 # Violations are saved in build/fuzz, each with the command that replays it; SEED= gives other cases.
 MINUTES ?= 10
 READER_MINUTES ?= 2
+SETS ?= 100
 SEED ?= 0
 fuzz: $(VENV)/.ready
 	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
+	$(BIN)/python -m fuzzing sets --cases $(SETS) --seed $(SEED) --workers 2
 	$(BIN)/python -m fuzzing readers --minutes $(READER_MINUTES) --seed $(SEED)
 
 RUNS ?= 200

@@ -1,8 +1,8 @@
 """The best orthogonal or uncorrelated set of a tiny matrix, by going through all supports.
 
-A tuple of supports is solved from many starts; every value is that of a set whose constraint was checked here, so each is
-proven to be reached. A tuple is left out only where a pair of supports cannot explain enough: two components on S and T
-reach at most the two largest eigenvalues of the block S with T, which hold for both constraints.
+A tuple of supports is solved from many starts; every value is that of a set whose constraint was checked here, so
+each is proven to be reached. A tuple is left out only where a pair of supports cannot explain enough: two components
+on S and T reach at most the two largest eigenvalues of the block S with T, which hold for both constraints.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def pair_limits(matrix: np.ndarray, supports: list[np.ndarray]) -> np.ndarray:
 
 
 def best_set(
-    matrix: np.ndarray, cardinalities: tuple[int, ...], uncorrelated: bool, rng: np.random.Generator, known: float = -np.inf
+    matrix: np.ndarray,
+    cardinalities: tuple[int, ...],
+    uncorrelated: bool,
+    rng: np.random.Generator,
+    known: float = -np.inf,
 ) -> tuple[float, np.ndarray | None]:
     """The largest sum of variances found, and the set; ``known`` is a value that is reached anyhow."""
     size, count = len(matrix), len(cardinalities)
@@ -108,7 +112,7 @@ def _in_turn(
         support = list(supports[t])
         block = matrix[np.ix_(support, support)]
         rows = np.array([(matrix @ h if uncorrelated else h)[support] for h in held]).reshape(len(held), len(support))
-        left, singular, right = np.linalg.svd(rows)
+        _, singular, right = np.linalg.svd(rows)
         rank = int((singular > 1e-10).sum())
         free = right[rank:].T
         if free.shape[1] == 0:

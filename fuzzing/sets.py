@@ -1,8 +1,8 @@
 """``python -m fuzzing sets``: the certificates of sets of components, against all supports of tiny matrices.
 
 Every case is a matrix of at most eight variables and two or three components, orthogonal or uncorrelated, of equal or
-unequal cardinalities. All supports are gone through; no bound may lie below the value of a set that exists. How often the
-search finds the best set is counted too.
+unequal cardinalities. All supports are gone through; no bound may lie below the value of a set that exists. How often
+the search finds the best set is counted too.
 """
 
 from __future__ import annotations

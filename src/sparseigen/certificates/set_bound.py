@@ -10,10 +10,10 @@ Then, with K the sum of all k_t,
 
     sum_t u_t'Au_t <= sum_g r_g theta_g + the sum of the K largest (Z_ii - beta_i)_+.
 
-Proof: `docs/theory-bounds.md`, section 7. M = 0 is Ky Fan's bound, M = A with Z = 0 the sum of single bounds. M, c and beta
-are free among the *heavy* variables H; a pair with one end i in H keeps M_ij = A_ij, and c_ij may be the smallest product
-that row i uses anyway, so that it costs row i nothing and row j pays A_ij^2 / c_ij. The multipliers come from
-`certificates.set_relaxation`; what they prove is computed here, once more and upward.
+Proof: `docs/theory-sets.md`. M = 0 is Ky Fan's bound, M = A with Z = 0 the sum of single bounds. M, c
+and beta are free among the *heavy* variables H; a pair with one end i in H keeps M_ij = A_ij, and c_ij may be the
+smallest product that row i uses anyway, so that it costs row i nothing and row j pays A_ij^2 / c_ij. The multipliers
+come from `certificates.set_relaxation`; what they prove is computed here, once more and upward.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class SetSplit:
-    """M, the ratios of c, and beta among the heavy variables; what they reach up to rounding, with theta and Z = FF'."""
+    """M, the ratios of c, and beta among the heavy variables; theta, Z = FF' and what they reach up to rounding."""
 
     matrix: Numbers
     groups: tuple[Group, ...]
@@ -90,7 +90,7 @@ def surround(problem: BoundProblem, heavy: Indices, cardinality: int) -> Surroun
     count = min(cardinality - 1, pairs.shape[1])
     if count < pairs.shape[1]:
         pairs = np.partition(pairs, pairs.shape[1] - count, axis=1)[:, pairs.shape[1] - count :]
-    squares = matrix[np.ix_(outside, heavy)] ** 2
+    squares: Numbers = matrix[np.ix_(outside, heavy)] ** 2
     return Surroundings(heavy, outside, squares, pairs, problem.diagonal[outside])
 
 
@@ -103,7 +103,7 @@ def outer_sums(split: SetSplit, around: Surroundings, g: int, least: Numbers) ->
     products = np.hstack([links, around.pairs, np.zeros((len(links), 1))])
     count = min(split.groups[g].cardinality, products.shape[1]) - 1
     last = np.full(len(products), products.shape[1] - 1, dtype=np.int64)
-    sums, _ = kernels.top_row_sums(np.ascontiguousarray(products), last, np.ones(products.shape[1]), count)
+    sums: Numbers = kernels.top_row_sums(np.ascontiguousarray(products), last, np.ones(products.shape[1]), count)[0]
     return sums
 
 
@@ -144,8 +144,8 @@ def ky_fan_split(matrix: Numbers, groups: tuple[Group, ...], total: int) -> SetS
 def assess_split(split: SetSplit, around: Surroundings, price: Numbers | None = None) -> SetSplit:
     """The split with its best theta and Z and the value they reach, up to rounding.
 
-    With one group Z is the positive part of C - theta I and theta is searched; ``price`` is a Z to be tried as it is, for
-    which theta_g is the largest eigenvalue of C_g - Z.
+    With one group Z is the positive part of C - theta I and theta is searched; ``price`` is a Z to be tried as it is,
+    for which theta_g is the largest eigenvalue of C_g - Z.
     """
     at = np.diag_indices(len(split.matrix))
     shifted, outer = [], []
@@ -218,9 +218,9 @@ def find_violators(split: SetSplit, around: Surroundings) -> Numbers:
 def prove_set(split: SetSplit, around: Surroundings) -> float:
     """The bound that M, c, beta and Z prove, rounding of A's entries left out.
 
-    Z is exactly FF' for the numbers in F, and theta_g is proven to make Z - C_g + theta_g I positive semidefinite by a
-    Cholesky factorisation. The computed FF' is off by at most gamma(q) |F|_F^2 in the spectral norm (q columns, sums of q
-    products), A - M_g - FF' by two more roundings per entry. Terms that went into rows were rounded at most
+    Z is exactly FF' for the numbers in F, and theta_g is proven to make Z - C_g + theta_g I positive semidefinite by
+    a Cholesky factorisation. The computed FF' is off by at most gamma(q) |F|_F^2 in the spectral norm (q columns,
+    sums of q products), A - M_g - FF' by two more roundings per entry. Terms that went into rows were rounded at most
     EXTRA_ROUNDINGS times beyond their sum.
     """
     if split.factor is None:
@@ -247,7 +247,9 @@ def prove_set(split: SetSplit, around: Surroundings) -> float:
     if not np.isfinite(levels).all():
         return np.inf
     beyond = np.max([rows - level for rows, level in zip(outer, levels, strict=True)], axis=0)
-    beyond = beyond + 4.0 * UNIT * np.max([np.abs(rows) + abs(v) for rows, v in zip(outer, levels, strict=True)], axis=0)
+    beyond = beyond + 4.0 * UNIT * np.max(
+        [np.abs(rows) + abs(v) for rows, v in zip(outer, levels, strict=True)], axis=0
+    )
     raised = squares * (1.0 + 2.0 * gamma(rank + 4)) + TINY
     own = raised - split.cover + 2.0 * UNIT * (raised + split.cover)
     shared = raised_sum(sum_of_largest(np.maximum(np.concatenate([own, beyond]), 0.0), split.total), split.total)

@@ -1,9 +1,9 @@
 """The certificate of a set of components: the bounds that apply to its constraint, and the smallest of them.
 
-Orthogonal sets have the bound of `certificates.set_bound`. A set whose scores are uncorrelated explains no more than the
-span of its components, and so does the adjusted variance of any set (`docs/theory-bounds.md`, section 7); the projection
-on the span uses at most K variables, K the sum of the cardinalities, so the bound for r orthogonal components of K
-variables each, K in all, holds for both. Single bounds added up hold for every constraint.
+Orthogonal sets have the bound of `certificates.set_bound`. A set whose scores are uncorrelated explains no more than
+the span of its components, and so does the adjusted variance of any set (`docs/theory-sets.md`); the
+projection on the span uses at most K variables, K the sum of the cardinalities, so the bound for r orthogonal
+components of K variables each, K in all, holds for both. Single bounds added up hold for every constraint.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from sparseigen.certificates.set_scores import is_semidefinite, price_scores
 from sparseigen.certificates.spectral import psd_shift
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators import Operator
-from sparseigen.operators.contract import Indices, SparseVector
 from sparseigen.operators.build import as_operator
+from sparseigen.operators.contract import Indices, SparseVector
 
 LOOK_EVERY, PATIENCE, GAIN = 20, 6, 2e-4
 """Steps between two looks at the bound; looks that gain less than this share of it, after which the method ends."""

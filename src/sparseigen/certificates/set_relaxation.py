@@ -1,8 +1,8 @@
 """A convex relaxation of sets of orthogonal sparse components, solved by the alternating direction method.
 
-Let u_1, ..., u_r be orthonormal, u_t with at most k_t non-zeros on S_t. Components of equal cardinality form a group g of
-r_g components. With X_g = sum of u_t u_t' over the group, T_g[j, i] = sum of u_tj^2 over those t of the group whose
-support holds i (i != j), and w_i = 1 where any support holds i and 0 elsewhere,
+Let u_1, ..., u_r be orthonormal, u_t with at most k_t non-zeros on S_t. Components of equal cardinality form a group
+g of r_g components. With X_g = sum of u_t u_t' over the group, T_g[j, i] = sum of u_tj^2 over those t of the group
+whose support holds i (i != j), and w_i = 1 where any support holds i and 0 elsewhere,
 
     X_g >= 0,  trace X_g = r_g,  Diag(w) - sum_g X_g >= 0  (a projection on the variables in use),
     X_g[i, j]^2 <= T_g[i, j] T_g[j, i],  T_g[j, i] <= X_g[j, j],  sum_i T_g[j, i] <= (k_g - 1) X_g[j, j],
@@ -20,9 +20,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sparseigen.certificates.problem import Numbers
 from sparseigen.certificates.rounding import TINY
@@ -78,13 +78,13 @@ class Multipliers:
             kept * self.price + share * other.price,
         )
 
-
     def enlarge(self, size: int, places: Indices) -> Multipliers:
         """The same among more variables, zero at the new ones."""
         among = np.ix_(places, places)
+        every: Any = (slice(None), *among)
         part, costs = (np.zeros((len(self.part), size, size)) for _ in range(2))
         cover, price = np.zeros(size), np.zeros((size, size))
-        part[:, *among], costs[:, *among], cover[places], price[among] = self.part, self.costs, self.cover, self.price
+        part[every], costs[every], cover[places], price[among] = self.part, self.costs, self.cover, self.price
         return Multipliers(part, costs, cover, price)
 
 
@@ -95,7 +95,8 @@ class SetRelaxation:
         """``ceiling``: a matrix that takes the place of Diag(w); there is no w then, and beta stays zero."""
         self.matrix, self.groups, self.ceiling = matrix, tuple(groups), ceiling
         size, count = len(matrix), len(groups)
-        self.size, self.at = size, np.diag_indices(size)
+        self.size = size
+        self._place_diagonals()
         self.scale = max(float(np.abs(np.linalg.eigvalsh(matrix)).max()), TINY)
         self.penalty = START_PENALTY * self.scale
         shape = (count, size, size)
@@ -114,24 +115,29 @@ class SetRelaxation:
         for g, group in enumerate(self.groups):
             self.outer[g][self.at] = group.count / size
             self.shared[g] = min(1.0, (group.cardinality - 1) / max(size - 1, 1)) * group.count / size
-        self.shared[:, *self.at] = 0.0
+        self.shared[self.diagonals] = 0.0
         total = sum(group.count * group.cardinality for group in self.groups)
         self.used = np.full(size, min(1.0, total / size))
+
+    def _place_diagonals(self) -> None:
+        self.at = np.diag_indices(self.size)
+        self.diagonals: Any = (slice(None), *self.at)
 
     def enlarge(self, matrix: Numbers, places: Indices) -> None:
         """Go on with more variables: the ones so far are at ``places`` of the new ones, which begin unused."""
         self.matrix, self.size = matrix, len(matrix)
-        self.at = np.diag_indices(self.size)
+        self._place_diagonals()
         for name in ("outer", "shared", "used", *MULTIPLIERS):
             old = getattr(self, name)
             square = old.ndim == 3 or name == "of_cover"
             new = np.zeros((*old.shape[: old.ndim - (2 if square else 1)], *(self.size,) * (2 if square else 1)))
-            new[(..., *np.ix_(places, places)) if square else (..., places)] = old
+            where: Any = (..., *np.ix_(places, places)) if square else (..., places)
+            new[where] = old
             setattr(self, name, new)
 
     def step(self) -> None:
         """Project every copy, average, and move the multipliers."""
-        own = self.outer[:, *self.at].copy()
+        own = self.outer[self.diagonals].copy()
         spectrum = self._project_spectrum()
         covered = -self.outer.sum(axis=0)
         if self.ceiling is None:
@@ -140,7 +146,7 @@ class SetRelaxation:
             covered += self.ceiling
         cover = keep_positive(covered - self.of_cover)
         roots, cone = self._project_cones()
-        top, level = project_below_level(own - self.of_top, self.shared - self.of_level, self.at)
+        top, level = project_below_level(own - self.of_top, self.shared - self.of_level, self.diagonals)
         total, summed = self._project_sums(own)
         mine, use, used = own.copy(), self.shared.copy(), self.used.copy()
         if self.ceiling is None:
@@ -186,7 +192,7 @@ class SetRelaxation:
             cover = cover - self.ceiling
         combined = (pulled.sum(axis=0) - count * cover) / (2.0 + count)
         outer = 0.5 * (pulled - (combined + cover))
-        pull = spectrum[:, *self.at] + sum(own_copies)
+        pull = spectrum[self.diagonals] + sum(own_copies)
         if self.ceiling is None:
             slack = 0.5 * (used - cover[self.at])
             overall = (pull.sum(axis=0) + count * slack) / (4.0 + 0.5 * count)
@@ -195,20 +201,20 @@ class SetRelaxation:
         else:
             overall = (pull.sum(axis=0) - count * cover[self.at]) / (4.0 + count)
             own = 0.25 * (pull - cover[self.at] - overall)
-        outer[:, *self.at] = own
+        outer[self.diagonals] = own
         self.outer = 0.5 * (outer + outer.transpose(0, 2, 1))
         self.shared = 0.25 * (copies[0] + copies[1] + copies[2] + copies[3])
-        self.shared[:, *self.at] = 0.0
+        self.shared[self.diagonals] = 0.0
         spectrum -= self.outer
         cover += self.outer.sum(axis=0)
         if self.ceiling is None:
             cover[self.at] -= self.used
         roots -= self.outer
-        roots[:, *self.at] = 0.0
+        roots[self.diagonals] = 0.0
         self.of_spectrum, self.of_cover, self.of_roots = spectrum, cover, roots
         for copy in copies:
             copy -= self.shared
-            copy[:, *self.at] = 0.0
+            copy[self.diagonals] = 0.0
         self.of_cone, self.of_level, self.of_sum, self.of_use = copies
         self.of_top, self.of_total, self.of_own = (copy - own for copy in own_copies)
         self.of_used = used - self.used
@@ -234,9 +240,9 @@ class SetRelaxation:
         level = np.where(radius <= half, half, np.where(radius <= -half, 0.0, 0.5 * (half + radius)))
         factor = np.where(radius <= half, 1.0, level / np.maximum(radius, TINY))
         cone = level + odd * factor
-        cone[:, *self.at] = 0.0
+        cone[self.diagonals] = 0.0
         roots = wanted * factor
-        roots[:, *self.at] = self.outer[:, *self.at]
+        roots[self.diagonals] = self.outer[self.diagonals]
         return roots, cone
 
     def _project_sums(self, own: Numbers) -> tuple[Numbers, Numbers]:
@@ -244,7 +250,7 @@ class SetRelaxation:
         shares, tops = self.shared - self.of_sum, own - self.of_total
         excess = np.maximum(shares.sum(axis=2) - self.limits * tops, 0.0) / (self.size - 1 + self.limits**2)
         shares -= excess[:, :, None]
-        shares[:, *self.at] = 0.0
+        shares[self.diagonals] = 0.0
         return tops + self.limits * excess, shares
 
     def _project_use(self, own: Numbers) -> tuple[Numbers, Numbers, Numbers]:
@@ -260,7 +266,7 @@ class SetRelaxation:
         rise = np.where(short, np.where(inside, spread, (clipped - available) / terms), 0.0)
         used = np.where(short & inside, wanted - spread, clipped)
         shares += rise[None, None, :]
-        shares[:, *self.at] = 0.0
+        shares[self.diagonals] = 0.0
         return mine + rise, shares, used
 
     def balance(self) -> None:
@@ -280,7 +286,7 @@ class SetRelaxation:
         """M, c, beta and Z as they are now."""
         part = self.penalty * (self.of_spectrum - self.of_cover)
         part = 0.5 * (part + part.transpose(0, 2, 1))
-        part[:, *self.at] = 0.0
+        part[self.diagonals] = 0.0
         costs = np.maximum(self.penalty * self.of_cone, 0.0)
         cover = np.maximum(self.penalty * self.of_own.mean(axis=0), 0.0)
         price = 0.5 * self.penalty * (self.of_cover + self.of_cover.T)
@@ -330,15 +336,13 @@ def keep_positive(matrix: Numbers) -> Numbers:
     return rest
 
 
-def project_below_level(
-    tops: Numbers, shares: Numbers, at: tuple[NDArray[np.intp], ...]
-) -> tuple[Numbers, Numbers]:
+def project_below_level(tops: Numbers, shares: Numbers, diagonals: Any) -> tuple[Numbers, Numbers]:
     """The nearest (t, T) with T_ji <= t_j in every row, the diagonal left out.
 
-    t_j solves t - tops_j = sum_i (T_ji - t)_+, which is concave and increasing in t on the left minus the right: Newton's
-    method from tops_j rises to the root in finitely many steps.
+    t_j solves t - tops_j = sum_i (T_ji - t)_+, which is concave and increasing in t on the left minus the right:
+    Newton's method from tops_j rises to the root in finitely many steps.
     """
-    shares[:, *at] = -np.inf
+    shares[diagonals] = -np.inf
     level = tops.copy()
     for _ in range(NEWTON_STEPS):
         above = shares > level[:, :, None]
@@ -348,5 +352,5 @@ def project_below_level(
             break
         level = np.maximum(level, following)
     kept = np.minimum(shares, level[:, :, None])
-    kept[:, *at] = 0.0
+    kept[diagonals] = 0.0
     return level, kept

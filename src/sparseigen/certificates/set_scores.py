@@ -1,17 +1,18 @@
 """A bound for sets with uncorrelated scores: the scores together explain no variable, and no combination, twice.
 
-Let A be positive semidefinite, u_t unit vectors with at most k_t non-zeros, u_s'Au_t = 0, lambda_t = u_t'Au_t <= h. For every
-matrix G
+Let A be positive semidefinite, u_t unit vectors with at most k_t non-zeros, u_s'Au_t = 0, lambda_t = u_t'Au_t <= h.
+For every matrix G
 
     sum over lambda_t > 0 of |G'Au_t|^2 / lambda_t <= trace(G'AG)
 
-(what uncorrelated scores explain of the combinations G adds up to no more than their variance). With lambda_t <= h it follows
-that, for Z = A G G' A / h,
+(what uncorrelated scores explain of the combinations G adds up to no more than their variance). With lambda_t <= h it
+follows that, for Z = A G G' A / h,
 
     sum_t lambda_t <= trace(G'AG) + sum_t max(0, lambda_{k_t}(A - Z)),
 
-lambda_k the largest k-sparse eigenvalue: single bounds of A - Z prove the right-hand side. Good G come from the relaxation of
-`certificates.set_relaxation` with h A^-1 in place of Diag(w). Proof: `docs/theory-bounds.md`, section 7.
+lambda_k the largest k-sparse eigenvalue: single bounds of A - Z prove the right-hand side. Good G come from the
+relaxation of `certificates.set_relaxation` with h A^-1 in place of Diag(w). Proof: `docs/theory-bounds.md`, section
+7.
 """
 
 from __future__ import annotations
@@ -104,9 +105,9 @@ def prove_scores(
 ) -> float:
     """The bound of one G, rounding included.
 
-    trace(G'AG) is a sum of p^2 q products, each rounded three times at most, and the entries of A are off by sqrt(w_i w_j).
-    The computed AG is off by gamma(p) |A||G| and by sqrt(w_i) sum_j sqrt(w_j) |g_j|; so F = AG / sqrt(h) is off by E with
-    |E|_F known, and Z by at most 2 |F| |E| + |E|^2 in the spectral norm.
+    trace(G'AG) is a sum of p^2 q products, each rounded three times at most, and the entries of A are off by sqrt(w_i
+    w_j). The computed AG is off by gamma(p) |A||G| and by sqrt(w_i) sum_j sqrt(w_j) |g_j|; so F = AG / sqrt(h) is off
+    by E with |E|_F known, and Z by at most 2 |F| |E| + |E|^2 in the spectral norm.
     """
     matrix, size = problem.dense, problem.size
     assert matrix is not None

@@ -266,8 +266,8 @@ def _find_chosen(
     results: Sequence[SparseEigResult] = []
     if plan and (refine or disjoint or constraint is not None):
         cardinalities = [planned.cardinality for planned in plan]
-        joint = {"refine": refine, "constraint": constraint, "disjoint": disjoint, "time_limit": time_limit}
-        results = sparse_components(operator, cardinalities, deflation=deflation, **joint, **options)
+        options |= {"refine": refine, "constraint": constraint, "disjoint": disjoint, "time_limit": time_limit}
+        results = sparse_components(operator, cardinalities, deflation=deflation, **options)
     elif plan:
         results = solve_each(operator, plan, deflation=deflation, time_limit=time_limit, **options)
     significance = describe_chosen(chosen, len(plan), tests, operator.names)

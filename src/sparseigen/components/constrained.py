@@ -1,8 +1,8 @@
 """Sets under a constraint: from request to a `ComponentSet` with one certificate.
 
-The search (`components.set_search`) works on a matrix in memory: all variables of a small problem, else the *heavy* ones,
-most related to the components found one after the other; variables outside that would improve a component join them
-until none does. The certificate (`certificates.set_certificate`) is about all variables.
+The search (`components.set_search`) works on a matrix in memory: all variables of a small problem, else the *heavy*
+ones, most related to the components found one after the other; variables outside that would improve a component join
+them until none does. The certificate (`certificates.set_certificate`) is about all variables.
 """
 
 from __future__ import annotations
@@ -93,13 +93,14 @@ def find_constrained(
         )
     if columns is None:
         message = (
-            f"no set of {len(cardinalities)} components with {constraint} scores was found: each pair is one condition on "
-            "the weights, and few non-zeros leave few weights to choose. Ask for fewer components or more non-zeros."
+            f"no set of {len(cardinalities)} components with {constraint} scores was found: each pair is one condition "
+            "on the weights, and few non-zeros leave few weights to choose. Ask for fewer components or more non-zeros."
         )
         raise CardinalityError(message)
     seconds = time.perf_counter() - began
     question = SetQuestion(tuple(cardinalities), columns, SET_EFFORTS[effort], deadline=deadline)
-    certificate, singles = None, [None] * len(cardinalities)
+    certificate: Certificate | None = None
+    singles: list[Certificate | None] = [None] * len(cardinalities)
     if certify:
         with KeepWhenInterrupted(lambda inner: None):
             certificate, singles = _certify(searched, question, constraint)
@@ -136,7 +137,7 @@ def _search(
     deadline: float,
     rng: np.random.Generator,
 ) -> Matrix | None:
-    """The best set, one component per column in the order of the cardinalities, those of one cardinality by variance."""
+    """The best set, one component per column; those of one cardinality come by variance."""
     scale = max(float(np.abs(operator.diagonal()).max()), np.finfo(float).tiny)
     unit = float(np.ldexp(1.0, -int(np.frexp(scale)[1])))
     heavy = np.arange(operator.size, dtype=np.int64)
@@ -160,6 +161,7 @@ def _search(
 def _choose_heavy(operator: Operator, cardinalities: tuple[int, ...], uncorrelated: bool) -> Indices:
     """The variables that components found one after the other use or are related to."""
     remaining, related, used = operator, np.zeros(operator.size), np.zeros(operator.size, dtype=bool)
+    vector = np.zeros(operator.size)
     for t, k in enumerate(sorted(cardinalities, reverse=True)):
         if t:
             remaining = DEFLATIONS["schur" if uncorrelated else "projection"](remaining, vector)
@@ -296,7 +298,7 @@ def describe_free(
     deadline: float,
     seconds: float,
 ) -> ComponentSet:
-    """A set of components without constraint, with a bound on what the span of any such set explains, or the reason why not.
+    """A set without constraint, with a bound on what the span of any such set explains, or the reason why not.
 
     Components found one after the other get the bound that costs least; a joint search gets that of its effort.
     """
@@ -304,7 +306,9 @@ def describe_free(
     if not certify:
         return replace(found, reason="no bound was asked for")
     if not joint and (operator.size > FREE_SIZE or operator.costs.columns_per_pass is not None):
-        reason = f"components one after the other of more than {FREE_SIZE} variables have certificates of their own only"
+        reason = (
+            f"components one after the other of more than {FREE_SIZE} variables have certificates of their own only"
+        )
         return replace(found, reason=f"{reason}; refine=True proves a bound for the set")
     question = SetQuestion(
         tuple(found.cardinalities), found.vectors.T, SET_EFFORTS[effort if joint else "cheap"], deadline=deadline

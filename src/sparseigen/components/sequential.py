@@ -147,10 +147,11 @@ def sparse_components(
     Returns
     -------
     ComponentSet
-        A sequence of `SparseEigResult`. Of a free set ``value`` and ``certificate`` of each result speak of the deflated
-        matrix it was found on, which ``settings`` name (``deflation``, ``components_taken_out``); of a set found jointly
-        they speak of the matrix itself, the certificate of single components of that cardinality. The set's own
-        ``certificate`` is about the sum of variances under a constraint, about the variance of the span of a free set.
+        A sequence of `SparseEigResult`. Of a free set ``value`` and ``certificate`` of each result speak of the
+        deflated matrix it was found on, which ``settings`` name (``deflation``, ``components_taken_out``); of a set
+        found jointly they speak of the matrix itself, the certificate of single components of that cardinality. The
+        set's own ``certificate`` is about the sum of variances under a constraint, about the variance of the span of
+        a free set.
 
     References
     ----------

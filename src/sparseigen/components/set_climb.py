@@ -96,7 +96,8 @@ class _Supports:
         coupled[self.first, self.second] = coupled[self.second, self.first] = multipliers[count:]
         between = coupled[np.ix_(self.owner, self.owner)] * self.link
         between[np.diag_indices(len(between))] = multipliers[self.owner]
-        return self.form - between
+        curved: Matrix = self.form - between
+        return curved
 
     def retract(self, weights: Vector) -> tuple[Vector, float]:
         """The nearest weights that meet the constraints, as far as Gauss-Newton steps go, and what is left."""
@@ -129,7 +130,7 @@ def climb(matrix: Matrix, columns: Matrix, *, uncorrelated: bool = False, most_s
     for _ in range(most_steps):
         gradient = place.form @ weights
         _, jacobian = place.constraints(weights)
-        multipliers = np.linalg.lstsq(jacobian.T, gradient, rcond=1e-12)[0]
+        multipliers: Vector = np.asarray(np.linalg.lstsq(jacobian.T, gradient, rcond=1e-12)[0], dtype=np.float64)
         across = gradient - jacobian.T @ multipliers
         curvature = place.curvature(multipliers)
         if float(np.linalg.norm(across)) <= CONVERGED * float(np.linalg.norm(gradient)):
@@ -157,7 +158,7 @@ def climb(matrix: Matrix, columns: Matrix, *, uncorrelated: bool = False, most_s
 def _leave_saddle(
     place: _Supports, weights: Vector, value: float, curvature: Matrix, jacobian: Matrix
 ) -> tuple[Vector, float] | None:
-    """A better point along the direction in which the Lagrangian curves upward most; None where it curves nowhere so."""
+    """A better point along the direction of the largest upward curvature; None where there is none."""
     _, singular, right = np.linalg.svd(jacobian)
     free = right[int((singular > 1e-10).sum()) :].T
     if not free.shape[1]:

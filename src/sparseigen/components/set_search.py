@@ -1,11 +1,12 @@
 """Search for a set of sparse components that is orthogonal or uncorrelated, by joint changes of all of them.
 
-The set maximises sum_t u_t'Au_t over unit vectors with at most k_t non-zeros and u_s'G u_t = 0, s != t: G = I for orthogonal
-components, G = A for uncorrelated scores. On fixed supports this is a smooth problem that `climb` solves by Newton steps on its
-Lagrangian; given all other components one of them is an eigenvector in the null space of its constraints, so that many
-supports are tried in one batch. Supports change by truncated gradients, single exchanges, and by letting one component
-take what another holds. Starts: one component after the other, disjoint supports, and a path of penalties
-mu sum (u_s'G u_t)^2 that rises until the set is nearly feasible; then parts of the best set are taken out and found anew.
+The set maximises sum_t u_t'Au_t over unit vectors with at most k_t non-zeros and u_s'G u_t = 0, s != t: G = I for
+orthogonal components, G = A for uncorrelated scores. On fixed supports this is a smooth problem that `climb` solves
+by Newton steps on its Lagrangian; given all other components one of them is an eigenvector in the null space of its
+constraints, so that many supports are tried in one batch. Supports change by truncated gradients, single exchanges,
+and by letting one component take what another holds. Starts: one component after the other, disjoint supports, and a
+path of penalties mu sum (u_s'G u_t)^2 that rises until the set is nearly feasible; then parts of the best set are
+taken out and found anew.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Vector = NDArray[np.float64]
 Support = NDArray[np.int64]
 
 FEASIBLE = 1e-12
-FINISHING = 40
+FINISHING = 15
 """Joint exchanges at the end of a search."""
 LEAST_GAIN = 1e-10
 """Relative gain below which a change is rounding."""
@@ -91,10 +92,10 @@ class SetProblem:
 
     def allow(self, columns: Matrix, t: int, without: int | None = None) -> NDArray[np.bool_]:
         """The variables that component t may use."""
-        allowed = np.ones(self.size, dtype=bool)
+        allowed: NDArray[np.bool_] = np.ones(self.size, dtype=bool)
         if self.disjoint:
             others = [s for s in range(columns.shape[1]) if s not in (t, without)]
-            allowed = ~columns[:, others].any(axis=1)
+            allowed = np.asarray(~columns[:, others].any(axis=1))
         return allowed
 
 
@@ -104,7 +105,7 @@ def rises(value: float, before: float) -> bool:
 
 
 def solve_supports(matrix: Matrix, supports: Support, constraints: Matrix) -> tuple[Vector, Matrix]:
-    """The best unit vector on each of many supports of one size, orthogonal to the constraints; minus infinity for none."""
+    """The best unit vector on each of many supports of one size, orthogonal to the constraints; -infinity for none."""
     blocks = matrix[supports[:, :, None], supports[:, None, :]]
     if constraints.shape[1] == 0:
         values, vectors = np.linalg.eigh(blocks)
@@ -114,7 +115,7 @@ def solve_supports(matrix: Matrix, supports: Support, constraints: Matrix) -> tu
     left = left * (singular > 1e-10 * lengths)[:, None, :]
     apart = np.eye(supports.shape[1]) - left @ left.transpose(0, 2, 1)
     shift = float(np.abs(blocks).sum(axis=2).max())  # no eigenvalue is larger
-    blocks[:, *np.diag_indices(supports.shape[1])] += 2.0 * shift
+    blocks += 2.0 * shift * np.eye(supports.shape[1])
     values, vectors = np.linalg.eigh(apart @ blocks @ apart)
     values = values[:, -1]
     # Where nothing but zero meets the constraints, the largest eigenvalue is that of the zero matrix.
@@ -123,7 +124,7 @@ def solve_supports(matrix: Matrix, supports: Support, constraints: Matrix) -> tu
 
 def find_slopes(matrix: Matrix, supports: Support, weights: Matrix, values: Vector, constraints: Matrix) -> Matrix:
     """Per support the gradient of u'Au less its part along the constraints, as seen on the support."""
-    gradients = np.einsum("mk,mkp->mp", weights, matrix[supports])
+    gradients: Matrix = np.einsum("mk,mkp->mp", weights, matrix[supports])
     if constraints.shape[1]:
         rows = constraints[supports]
         target = np.take_along_axis(gradients, supports, axis=1) - values[:, None] * weights
@@ -214,9 +215,7 @@ def improve_component(
 ) -> tuple[float, Vector]:
     """Component t given the others, or given all but one of them."""
     allowed, constraints = problem.allow(columns, t, without), problem.constrain(columns, t, without)
-    return find_component(
-        problem.matrix, problem.cardinalities[t], starts, allowed, constraints, exchanges=exchanges
-    )
+    return find_component(problem.matrix, problem.cardinalities[t], starts, allowed, constraints, exchanges=exchanges)
 
 
 def _spread(size: int, support: Support, weights: Vector) -> Vector:
@@ -274,7 +273,7 @@ def improve_pairs(problem: SetProblem, columns: Matrix, value: float) -> tuple[M
 
 
 def exchange_jointly(problem: SetProblem, columns: Matrix, value: float) -> tuple[Matrix, float]:
-    """Exchange one variable of one component, and judge it after all components have moved: the largest neighbourhood."""
+    """Exchange one variable of one component, and judge it after all components have moved."""
     free = np.zeros((problem.size, 0))
     for t in range(problem.count):
         k, allowed = problem.cardinalities[t], problem.allow(columns, t)
@@ -367,7 +366,7 @@ def start_disjoint(problem: SetProblem, order: Sequence[int]) -> Matrix | None:
     """One component after the other, each among the variables that those before it left."""
     columns, free = np.zeros((problem.size, problem.count)), np.zeros((problem.size, 0))
     for t in order:
-        allowed, k = ~columns.any(axis=1), problem.cardinalities[t]
+        allowed, k = np.asarray(~columns.any(axis=1)), problem.cardinalities[t]
         if not allowed.any():
             return None
         masked = np.where(allowed[:, None] & allowed, problem.matrix, 0.0)
@@ -398,7 +397,7 @@ def start_penalised(
 
 
 def separate(problem: SetProblem, columns: Matrix) -> Matrix | None:
-    """Every variable to the component in which it weighs most; components are then solved among what is left to them."""
+    """Every variable to the component in which it weighs most; then each is solved among what is left to it."""
     owner = np.abs(columns).argmax(axis=1)
     columns = np.where(owner[:, None] == np.arange(problem.count), columns, 0.0)
     for t in range(problem.count):

@@ -51,8 +51,8 @@ def component_report(
     Parameters
     ----------
     results : sequence of SparseEigResult, or ComponentSet
-        The answer: the components in their order; a set brings its variances, its constraint and its certificate. May be empty if there is a path; the point that the path's elbow
-        rule chooses is then the answer.
+        The answer: the components in their order; a set brings its variances, its constraint and its certificate. May
+        be empty if there is a path; the point that the path's elbow rule chooses is then the answer.
     path : SparsePath, or sequence of results or of lists of results, optional
         What the slider moves over: for each cardinality one component, or several.
     names : sequence of str, optional

@@ -36,11 +36,11 @@ class ComponentSet(Sequence[SparseEigResult]):
     total_variance : float
         Trace of the matrix: the variance of all variables.
     violation : float
-        The largest inner product of two components of an orthogonal or a free set; the largest correlation of two scores
-        of an uncorrelated one.
+        The largest inner product of two components of an orthogonal or a free set; the largest correlation of two
+        scores of an uncorrelated one.
     certificate : Certificate or None
-        The bracket for ``value``: no set with these cardinalities (and this constraint) explains more than its upper end.
-        The lower end is what this set reaches, with the violation stated.
+        The bracket for ``value``: no set with these cardinalities (and this constraint) explains more than its upper
+        end. The lower end is what this set reaches, with the violation stated.
     reason : str
         Why there is no certificate, or how its bound is meant; empty where nothing needs to be said.
     seconds : float

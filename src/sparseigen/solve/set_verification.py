@@ -73,7 +73,9 @@ def _check_constraint(found: ComponentSet, columns: Matrix, images: Matrix, dtyp
         variances = np.maximum(products.diagonal(), 1e-6 * max(float(products.diagonal().max()), 1e-300))
         products = products / np.sqrt(np.outer(variances, variances))
     most = float(np.abs(np.triu(products, 1)).max(initial=0.0))
-    yield Check(found.constraint, most <= MOST_VIOLATION[dtype], f"violated by {most:.3g}, stated {found.violation:.3g}")
+    yield Check(
+        found.constraint, most <= MOST_VIOLATION[dtype], f"violated by {most:.3g}, stated {found.violation:.3g}"
+    )
 
 
 def _check_variances(found: ComponentSet, columns: Matrix, images: Matrix, dtype: str) -> Iterator[Check]:
@@ -82,7 +84,7 @@ def _check_variances(found: ComponentSet, columns: Matrix, images: Matrix, dtype
     covariances = 0.5 * (covariances + covariances.T)
     values, vectors = np.linalg.eigh(covariances)
     roots = (vectors * np.sqrt(np.maximum(values, 0.0))).T
-    basis, triangle = np.linalg.qr(columns)
+    triangle = np.linalg.qr(columns)[1]
     spanned = np.abs(triangle.diagonal()) > 1e-6
     span = np.nan
     if spanned.all():

@@ -63,7 +63,9 @@ def verify(
     check_positive(time_limit, "time_limit")
     if isinstance(result, ComponentSet):
         operator = as_operator(A)
-        return Verification(tuple(check_set(result, operator, check_candidates(candidates, operator.size, operator.names))))
+        return Verification(
+            tuple(check_set(result, operator, check_candidates(candidates, operator.size, operator.names)))
+        )
     check_result(result, "result")
     operator = as_operator(A)
     allowed = check_candidates(candidates, operator.size, operator.names)

@@ -71,7 +71,10 @@ def test_without_multipliers_it_is_ky_fan(rng) -> None:
     around = surround(problem, np.arange(12), 12)
     groups = (Group(3, 12),)
     expected = np.linalg.eigvalsh(matrix)[-3:].sum()
-    for split in (ky_fan_split(problem.dense, groups, 12), assess_split(empty_split(problem.dense, groups, 12), around)):
+    for split in (
+        ky_fan_split(problem.dense, groups, 12),
+        assess_split(empty_split(problem.dense, groups, 12), around),
+    ):
         assert problem.unscale_bound(prove_set(split, around)) == pytest.approx(expected, rel=1e-9)
         assert problem.unscale_bound(prove_set(split, around)) >= expected * (1.0 - 1e-14)
 

@@ -36,7 +36,7 @@ def test_projections_on_semidefinite_matrices(symmetric) -> None:
 def test_projection_below_a_level_has_the_conditions_of_the_nearest_point(rng) -> None:
     tops, shares = rng.standard_normal((2, 6)), 2.0 * rng.standard_normal((2, 6, 6))
     at = np.diag_indices(6)
-    level, kept = project_below_level(tops.copy(), shares.copy(), at)
+    level, kept = project_below_level(tops.copy(), shares.copy(), (slice(None), *at))
     shares[:, *at] = kept[:, *at] = 0.0
     excess = shares - kept
     assert (kept <= level[:, :, None] + 1e-12).all() or (level < 0.0).any()

@@ -52,7 +52,9 @@ def test_disjoint_candidates_and_time(matrix) -> None:
 
 
 def test_refusals(matrix) -> None:
-    with pytest.raises(OptionError, match=r"constraint='orthogonal' is searched jointly .* not nonnegative; leave that"):
+    with pytest.raises(
+        OptionError, match=r"constraint='orthogonal' is searched jointly .* not nonnegative; leave that"
+    ):
         se.sparse_components(matrix, [3, 3], constraint="orthogonal", nonnegative=True)
     with pytest.raises(OptionError, match="a set under a constraint is searched jointly: leave out deflation"):
         se.sparse_components(matrix, [3, 3], constraint="orthogonal", deflation="projection")

@@ -52,8 +52,7 @@ def test_disjoint_pairs_against_enumeration(rng) -> None:
             rest = [i for i in range(8) if i not in first]
             one = np.linalg.eigvalsh(matrix[np.ix_(first, first)])[-1]
             best = max(
-                [best]
-                + [one + np.linalg.eigvalsh(matrix[np.ix_(s, s)])[-1] for s in itertools.combinations(rest, 3)]
+                [best] + [one + np.linalg.eigvalsh(matrix[np.ix_(s, s)])[-1] for s in itertools.combinations(rest, 3)]
             )
         problem = SetProblem(matrix, (3, 3), disjoint=True)
         found = search_set(problem, SEARCHES["default"], np.random.default_rng(0))

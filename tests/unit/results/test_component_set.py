@@ -34,7 +34,9 @@ def test_what_it_says(found) -> None:
     assert found.to_rows()[0]["plain_share"] > found.to_rows()[0]["span_share"] - 1e-9
     assert json.loads(json.dumps(found.to_dict()))["definition"] == "plain"
     free = se.sparse_components(np.diag([3.0, 2.0, 1.0]), [1, 2], certify=False)
-    assert free.describe() == "a set of 1 + 2 components that explains 83.3 %; nothing is proven: no bound was asked for"
+    assert (
+        free.describe() == "a set of 1 + 2 components that explains 83.3 %; nothing is proven: no bound was asked for"
+    )
     best = se.sparse_components(np.diag([3.0, 2.0, 1.0]), [1, 1], disjoint=True)
     assert best.describe() == "proven: no set of 2 x 1 disjoint components explains more than this one, 83.3 %"
 
