@@ -32,6 +32,8 @@ LEAST_GAIN = 1e-10
 """Relative gain below which a change is rounding."""
 EXCHANGES, MOST_EXCHANGES = 24, 20
 """Supports tried at a time that differ by a variable, and how often."""
+SEEDS = 8
+"""Variables near which the first component of an uncorrelated set is begun."""
 STARTS = 4
 """Columns of the matrix that a component without a start begins from."""
 ABANDON = 0.95
@@ -190,6 +192,12 @@ def find_component(
             if value > best:
                 best, held, weights = value, support, vectors[0]
             scores = find_slopes(matrix, support[None, :], vectors, values, constraints)[0]
+    if not np.isfinite(best) and len(starts) and allowed.any():  # nothing meets the constraints there: look around
+        supports = propose_exchanges(matrix, truncate(starts[0], k, allowed), k, allowed, constraints)
+        if len(supports):
+            values, vectors = solve_supports(matrix, supports, constraints)
+            first = int(values.argmax())
+            best, held, weights = float(values[first]), supports[first], vectors[first]
     if not np.isfinite(best):
         return best, np.zeros(len(matrix))
     for _ in range(exchanges):
@@ -345,8 +353,8 @@ def list_columns(matrix: Matrix, k: int, count: int = STARTS) -> list[Vector]:
     return [matrix[:, j] for j in order]
 
 
-def start_in_turn(problem: SetProblem, order: Sequence[int]) -> Matrix | None:
-    """One component after the other, each the best that the ones before it allow."""
+def start_in_turn(problem: SetProblem, order: Sequence[int], seed: int | None = None) -> Matrix | None:
+    """One component after the other, each the best that the ones before it allow; the first near a variable."""
     columns = np.zeros((problem.size, problem.count))
     for t in order:
         constraints, k = problem.constrain(columns), problem.cardinalities[t]
@@ -355,7 +363,11 @@ def start_in_turn(problem: SetProblem, order: Sequence[int]) -> Matrix | None:
             basis = np.linalg.qr(constraints)[0]
             left = left - basis @ (basis.T @ left)
             left = left - (left @ basis) @ basis.T
-        value, vector = improve_component(problem, columns, t, list_columns(left, k))
+        starts = list_columns(left, k)
+        if seed is not None and t == order[0]:
+            value, vector = improve_component(problem, columns, t, [left[:, seed]], exchanges=0)
+        else:
+            value, vector = improve_component(problem, columns, t, starts)
         if not np.isfinite(value):
             return None
         columns[:, t] = vector
@@ -481,9 +493,16 @@ def _list_starts(problem: SetProblem, effort: SearchEffort) -> Iterator[Matrix |
     ks = np.array(problem.cardinalities)
     largest_first = np.argsort(-ks, kind="stable").tolist()
     # Uncorrelated sets: each component must meet one condition per earlier one, so those with few variables come first.
-    yield start_in_turn(problem, largest_first[::-1] if problem.uncorrelated else largest_first)
+    order = largest_first[::-1] if problem.uncorrelated else largest_first
+    yield start_in_turn(problem, order)
+    if problem.uncorrelated and (effort.rounds or problem.best is None):
+        for seed in np.argsort(-problem.matrix.diagonal(), kind="stable")[:SEEDS].tolist():
+            yield start_in_turn(problem, order, seed)
     if not problem.uncorrelated:
         yield start_disjoint(problem, largest_first)
+    if effort.rounds and not (problem.uncorrelated or problem.disjoint):
+        apart = SetProblem(problem.matrix, problem.cardinalities, disjoint=True, deadline=problem.deadline)
+        yield search_set(apart, SearchEffort(1, 1), np.random.default_rng(0))
     if effort.rounds or problem.best is None:
         low, high, count = PENALTIES
         yield start_penalised(problem, np.geomspace(low, high, count), largest_first)
