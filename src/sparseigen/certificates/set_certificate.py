@@ -58,7 +58,7 @@ class SetEffort:
 SET_EFFORTS = {
     "cheap": SetEffort(0, 0, "quick"),
     "quick": SetEffort(60, 60, "quick"),
-    "default": SetEffort(400, 200, "default"),
+    "default": SetEffort(320, 200, "default"),
     "thorough": SetEffort(1500, 280, "tight"),
 }
 """By the names that searches have; "cheap" is Ky Fan's bound alone."""

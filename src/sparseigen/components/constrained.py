@@ -67,14 +67,8 @@ def find_constrained(
     **options: Any,
 ) -> ComponentSet:
     """The best set found under a constraint, its results in the order of the cardinalities, and its certificate."""
-    unknown = sorted(name for name, value in options.items() if value is not None)
     asked = f"constraint={constraint!r}" if constraint is not None else "disjoint=True"
-    if unknown:
-        message = (
-            f"{asked} is searched jointly and takes effort, time_limit, {', '.join(TAKEN)}, not {', '.join(unknown)}; "
-            "leave that out."
-        )
-        raise OptionError(message, parameter=unknown[0])
+    _check_options(options, asked)
     certify = check_flag(certify, "certify")
     allowed = check_candidates(candidates, operator.size, operator.names)
     searched = operator if allowed is None else operator.restricted(allowed)
@@ -119,6 +113,16 @@ def find_constrained(
         reason="" if certify else "certify=False",
         seconds=seconds,
     )
+
+
+def _check_options(options: dict[str, Any], asked: str) -> None:
+    unknown = sorted(name for name, value in options.items() if value is not None)
+    if unknown:
+        message = (
+            f"{asked} is searched jointly and takes effort, time_limit, {', '.join(TAKEN)}, not {', '.join(unknown)}; "
+            "leave that out."
+        )
+        raise OptionError(message, parameter=unknown[0])
 
 
 def _check_room(size: int, cardinalities: Sequence[int], asked: str) -> None:

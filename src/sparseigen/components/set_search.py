@@ -20,27 +20,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.components.set_climb import climb, violation
-
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Support = NDArray[np.int64]
+from sparseigen.components.set_moves import (
+    MOST_EXCHANGES,
+    Matrix,
+    Vector,
+    find_component,
+    list_columns,
+    propose_exchanges,
+    rises,
+    solve_supports,
+    spread,
+)
 
 FEASIBLE = 1e-12
 FINISHING = 15
 """Joint exchanges at the end of a search."""
-LEAST_GAIN = 1e-10
-"""Relative gain below which a change is rounding."""
-EXCHANGES, MOST_EXCHANGES = 24, 20
-"""Supports tried at a time that differ by a variable, and how often."""
 SEEDS = 8
 """Variables near which the first component of an uncorrelated set is begun."""
-STARTS = 4
-"""Columns of the matrix that a component without a start begins from."""
 ABANDON = 0.95
 """A start below this share of the best set is not improved."""
 PENALTIES = (0.05, 10.0, 8)
 """First and last penalty of a path relative to the largest eigenvalue, and how many."""
-POWER_STEPS = 30
 
 
 @dataclass(frozen=True)
@@ -101,117 +101,6 @@ class SetProblem:
         return allowed
 
 
-def rises(value: float, before: float) -> bool:
-    """Whether a value is above an earlier one by more than rounding."""
-    return bool(value > before + LEAST_GAIN * abs(before)) if np.isfinite(before) else bool(value > before)
-
-
-def solve_supports(matrix: Matrix, supports: Support, constraints: Matrix) -> tuple[Vector, Matrix]:
-    """The best unit vector on each of many supports of one size, orthogonal to the constraints; -infinity for none."""
-    blocks = matrix[supports[:, :, None], supports[:, None, :]]
-    if constraints.shape[1] == 0:
-        values, vectors = np.linalg.eigh(blocks)
-        return values[:, -1], vectors[:, :, -1]
-    left, singular, _ = np.linalg.svd(constraints[supports], full_matrices=False)
-    lengths = np.linalg.norm(constraints, axis=0).max()
-    left = left * (singular > 1e-10 * lengths)[:, None, :]
-    apart = np.eye(supports.shape[1]) - left @ left.transpose(0, 2, 1)
-    shift = float(np.abs(blocks).sum(axis=2).max())  # no eigenvalue is larger
-    blocks += 2.0 * shift * np.eye(supports.shape[1])
-    values, vectors = np.linalg.eigh(apart @ blocks @ apart)
-    values = values[:, -1]
-    # Where nothing but zero meets the constraints, the largest eigenvalue is that of the zero matrix.
-    return np.where(values > 0.5 * shift, values - 2.0 * shift, -np.inf), vectors[:, :, -1]
-
-
-def find_slopes(matrix: Matrix, supports: Support, weights: Matrix, values: Vector, constraints: Matrix) -> Matrix:
-    """Per support the gradient of u'Au less its part along the constraints, as seen on the support."""
-    gradients: Matrix = np.einsum("mk,mkp->mp", weights, matrix[supports])
-    if constraints.shape[1]:
-        rows = constraints[supports]
-        target = np.take_along_axis(gradients, supports, axis=1) - values[:, None] * weights
-        multipliers = np.einsum("mck,mk->mc", np.linalg.pinv(rows, rcond=1e-10), target)
-        gradients = gradients - multipliers @ constraints.T
-    return gradients
-
-
-def truncate(scores: Vector, cardinality: int, allowed: NDArray[np.bool_]) -> Support:
-    """The variables of largest magnitude among those allowed."""
-    wanted = np.where(allowed, np.abs(scores), -1.0)
-    kept = np.argpartition(-wanted, min(cardinality, len(wanted)) - 1)[:cardinality]
-    return np.sort(kept[wanted[kept] >= 0.0]).astype(np.int64)
-
-
-def propose_exchanges(
-    matrix: Matrix, support: Support, k: int, allowed: NDArray[np.bool_], constraints: Matrix
-) -> Support:
-    """The supports that differ from this one by one variable and promise most.
-
-    Without a variable the component is solved anew; with j in its place it reaches about the larger eigenvalue of the
-    2 x 2 matrix of both, whose off-diagonal entry is the slope at j.
-    """
-    kept = support[None, :] if len(support) < k else np.array([np.delete(support, i) for i in range(len(support))])
-    if not kept.shape[1]:
-        return np.flatnonzero(allowed & (np.arange(len(matrix)) != support[0]))[:, None].astype(np.int64)
-    values, weights = solve_supports(matrix, kept, constraints)
-    alone = np.where(np.isfinite(values), values, float(matrix.diagonal().min()))
-    slopes = find_slopes(matrix, kept, weights, alone, constraints)
-    middle, half = 0.5 * (alone[:, None] + matrix.diagonal()), 0.5 * (alone[:, None] - matrix.diagonal())
-    promise = middle + np.sqrt(half**2 + slopes**2)
-    promise[:, ~allowed] = -np.inf
-    promise[:, support] = -np.inf
-    count = min(EXCHANGES, int(np.isfinite(promise).sum()))
-    if count == 0:
-        return np.zeros((0, k), dtype=np.int64)
-    best = np.argpartition(-promise.ravel(), count - 1)[:count]
-    leaving, entering = np.unravel_index(best, promise.shape)
-    return np.sort(np.hstack([kept[leaving], entering[:, None]]), axis=1).astype(np.int64)
-
-
-def find_component(
-    matrix: Matrix,
-    k: int,
-    starts: Sequence[Vector],
-    allowed: NDArray[np.bool_],
-    constraints: Matrix,
-    *,
-    exchanges: int = MOST_EXCHANGES,
-) -> tuple[float, Vector]:
-    """One component under linear constraints: truncated gradients from every start, exchanges from the best."""
-    best, held, weights = -np.inf, np.zeros(0, dtype=np.int64), np.zeros(0)
-    for start in starts:
-        scores, value = start, -np.inf
-        for _ in range(POWER_STEPS):
-            support = truncate(scores, k, allowed)
-            if not len(support):
-                break
-            values, vectors = solve_supports(matrix, support[None, :], constraints)
-            if not rises(values[0], value):
-                break
-            value = float(values[0])
-            if value > best:
-                best, held, weights = value, support, vectors[0]
-            scores = find_slopes(matrix, support[None, :], vectors, values, constraints)[0]
-    if not np.isfinite(best) and len(starts) and allowed.any():  # nothing meets the constraints there: look around
-        supports = propose_exchanges(matrix, truncate(starts[0], k, allowed), k, allowed, constraints)
-        if len(supports):
-            values, vectors = solve_supports(matrix, supports, constraints)
-            first = int(values.argmax())
-            best, held, weights = float(values[first]), supports[first], vectors[first]
-    if not np.isfinite(best):
-        return best, np.zeros(len(matrix))
-    for _ in range(exchanges):
-        supports = propose_exchanges(matrix, held, k, allowed, constraints)
-        if not len(supports):
-            break
-        values, vectors = solve_supports(matrix, supports, constraints)
-        first = int(values.argmax())
-        if not rises(values[first], best):
-            break
-        best, held, weights = float(values[first]), supports[first], vectors[first]
-    return best, _spread(len(matrix), held, weights)
-
-
 def improve_component(
     problem: SetProblem,
     columns: Matrix,
@@ -224,12 +113,6 @@ def improve_component(
     """Component t given the others, or given all but one of them."""
     allowed, constraints = problem.allow(columns, t, without), problem.constrain(columns, t, without)
     return find_component(problem.matrix, problem.cardinalities[t], starts, allowed, constraints, exchanges=exchanges)
-
-
-def _spread(size: int, support: Support, weights: Vector) -> Vector:
-    vector = np.zeros(size)
-    vector[support] = weights / np.linalg.norm(weights)
-    return vector
 
 
 def improve_set(problem: SetProblem, columns: Matrix) -> tuple[Matrix, float]:
@@ -294,7 +177,7 @@ def exchange_jointly(problem: SetProblem, columns: Matrix, value: float) -> tupl
             values, weights = solve_supports(problem.matrix, candidate[None, :], constraints)
             if not np.isfinite(values[0]):
                 values, weights = solve_supports(problem.matrix, candidate[None, :], free)
-            changed = _replace(columns, t, _spread(problem.size, candidate, weights[0]))
+            changed = _replace(columns, t, spread(problem.size, candidate, weights[0]))
             changed = climb(problem.matrix, changed, uncorrelated=problem.uncorrelated)
             reached = problem.measure(changed)
             if rises(reached, value) and problem.is_feasible(changed):
@@ -317,8 +200,8 @@ def trade_variables(problem: SetProblem, columns: Matrix, value: float) -> tuple
         best = int((values + others).argmax())
         if not rises(float(values[best] + others[best]), held):
             continue
-        changed = _replace(columns, t, _spread(problem.size, first[best], weights[best]))
-        changed = _replace(changed, s, _spread(problem.size, second[best], theirs_weights[best]))
+        changed = _replace(columns, t, spread(problem.size, first[best], weights[best]))
+        changed = _replace(changed, s, spread(problem.size, second[best], theirs_weights[best]))
         if problem.uncorrelated:
             changed = climb(problem.matrix, changed, uncorrelated=True)
         reached = problem.measure(changed)
@@ -342,15 +225,6 @@ def project_out(vector: Vector, constraints: Matrix) -> Vector:
 
 
 # --- starts -------------------------------------------------------------------------------------------------------
-
-
-def list_columns(matrix: Matrix, k: int, count: int = STARTS) -> list[Vector]:
-    """The columns whose k largest entries have most energy."""
-    squares = matrix**2
-    if k < len(matrix):
-        squares = np.partition(squares, len(matrix) - k, axis=0)[len(matrix) - k :]
-    order = np.argsort(-squares.sum(axis=0), kind="stable")[:count]
-    return [matrix[:, j] for j in order]
 
 
 def start_in_turn(problem: SetProblem, order: Sequence[int], seed: int | None = None) -> Matrix | None:
@@ -434,7 +308,7 @@ def repair(problem: SetProblem, columns: Matrix) -> Matrix | None:
         values, weights = solve_supports(problem.matrix, support[None, :], problem.constrain(rebuilt, t))
         if not np.isfinite(values[0]):
             return None
-        rebuilt[:, t] = _spread(problem.size, support, weights[0])
+        rebuilt[:, t] = spread(problem.size, support, weights[0])
     rebuilt = climb(problem.matrix, rebuilt, uncorrelated=problem.uncorrelated)
     return rebuilt if violation(problem.matrix, rebuilt, uncorrelated=problem.uncorrelated) <= 1e-11 else None
 
