@@ -10,6 +10,7 @@ PARTS = {
     "concurrency": "fuzzing.concurrency",
     "readers": "fuzzing.readers",
     "sanitize": "fuzzing.sanitize",
+    "sets": "fuzzing.sets",
     "signals": "fuzzing.signals",
 }
 """Name of the part -> its module."""

@@ -56,6 +56,7 @@ _SUBMODULES = ("components", "datasets", "errors", "estimators", "operators", "r
 _MOVED = {
     "CardinalitySearchCV": "estimators",
     "Certificate": "results",
+    "ComponentSet": "results",
     "DenseSubgraphResult": "results",
     "DensityCurve": "results",
     "SelectionStability": "components",

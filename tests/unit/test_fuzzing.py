@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fuzzing import certificates, claims, reader_mutations, reader_seeds
+from fuzzing import certificates, claims, reader_mutations, reader_seeds, set_truth, sets
 from fuzzing.__main__ import PARTS, main
 from fuzzing.reader_targets import TARGETS
 from fuzzing.truth import Truth, is_semidefinite
@@ -138,3 +138,31 @@ def test_mutations_follow_from_their_seed() -> None:
         data = reader_seeds.table_text()
         first, second = (way(data, np.random.default_rng(5)) for _ in range(2))
         assert first == second
+
+
+def test_sets_of_known_matrices_are_found_by_enumeration(rng) -> None:
+    """Two blocks: the best sets are known."""
+    matrix = np.kron(np.diag([4.0, 3.0]), np.ones((2, 2))) + 0.1 * np.eye(4)
+    for uncorrelated in (False, True):
+        value, columns = set_truth.best_set(matrix, (2, 2), uncorrelated, rng)
+        assert value == pytest.approx(8.1 + 6.1)
+        assert set_truth.violation(matrix, columns, uncorrelated) <= 1e-12
+
+
+@pytest.mark.parametrize("constraint", sets.CONSTRAINTS)
+def test_a_set_bound_that_is_too_low_is_found(monkeypatch, constraint) -> None:
+    import sparseigen as se
+
+    honest = sets.look_at(0, 3, constraint)
+    assert honest.wrong == ""
+    ask = se.sparse_components
+
+    def lie(*arguments, **options):
+        found = ask(*arguments, **options)
+        proof = replace(found.certificate, upper_bound=0.999 * found.certificate.lower_bound)
+        return replace(found, certificate=proof)
+
+    monkeypatch.setattr(se, "sparse_components", lie)
+    assert "the bound is" in sets.look_at(0, 3, constraint).wrong
+    lines, _ = sets.summarise([honest])
+    assert lines[0].startswith(constraint)

@@ -77,6 +77,7 @@ IN_SUBMODULES = {
     "operators": {"Operator", "as_operator", "covariance", "from_linear_operator"},
     "results": {
         "Certificate",
+        "ComponentSet",
         "DenseSubgraphResult",
         "DensityCurve",
         "SparseEigResult",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +224,7 @@ def read_start(text: str) -> Any:
 
 def _find_components(
     loaded: Loaded, wanted: Any, count: Any, output: Output, **options: Any
-) -> tuple[list[Any], Significance | None]:
+) -> tuple[Sequence[Any], Significance | None]:
     import warnings
 
     from sparseigen.checks.arguments import check_cardinality
@@ -244,7 +245,7 @@ def _find_components(
 
 def _show_components(
     loaded: Loaded,
-    results: list[Any],
+    results: Sequence[Any],
     output: Output,
     facts: dict[str, Any],
     *,
@@ -270,18 +271,18 @@ def _show_components(
     if not (output.json or output.csv):
         text = components_table(results, shares, overlap=overlap, significance=significance)
         table = f"{loaded.title()}\n\n{text}"
-    emit(output, table=table, answer=answer, rows=loading_rows(results))
+    emit(output, table=table, answer=answer, rows=loading_rows(list(results)))
     repeated = word_redundancy(overlap, facts["deflation"])
     if repeated is not None:
         note(output, f"warning: {repeated}")
     if output.out is not None:
-        files = component_files(loaded, results) | {"components.csv": as_csv(*component_rows(results, overlap))}
+        files = component_files(loaded, list(results)) | {"components.csv": as_csv(*component_rows(results, overlap))}
         if significance is not None:
             files["significance.csv"] = as_csv(*significance_rows(results, significance, stability))
         save(output, "pca", loaded.facts() | facts | {"variance_shares": shares}, answer, files)
 
 
-def component_rows(results: list[Any], overlap: Any) -> tuple[list[str], list[list[Any]]]:
+def component_rows(results: Sequence[Any], overlap: Any) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of components.csv: what each component explains, adds and repeats, and what is proven of it."""
     from sparseigen.report.words import describe_matrix
 
@@ -297,7 +298,7 @@ def component_rows(results: list[Any], overlap: Any) -> tuple[list[str], list[li
 
 
 def significance_rows(
-    results: list[Any], significance: Significance, stability: Any
+    results: Sequence[Any], significance: Significance, stability: Any
 ) -> tuple[list[str], list[list[Any]]]:
     """Header and rows of significance.csv: variables that take part or have a loading, and how stable they are."""
     rows = significance.to_rows([result.vector for result in results])
@@ -311,7 +312,7 @@ def significance_rows(
     ]
 
 
-def _find_stability(loaded: Loaded, results: list[Any], working: Working, resamples: int, deflation: str) -> Any:
+def _find_stability(loaded: Loaded, results: Sequence[Any], working: Working, resamples: int, deflation: str) -> Any:
     """How often each variable is chosen in halves of the data; None where that was not asked for, or has no data."""
     if not resamples or loaded.is_covariance:
         return None
@@ -331,7 +332,7 @@ def _find_stability(loaded: Loaded, results: list[Any], working: Working, resamp
 
 def _build_page(
     loaded: Loaded,
-    results: list[Any],
+    results: Sequence[Any],
     working: Working,
     *,
     quick: bool,
@@ -478,7 +479,7 @@ def demo(report: Path | None) -> None:
         save_report(output, _build_demo_page(data, operator, results, overlap))
 
 
-def _build_demo_page(data: Any, operator: Any, results: list[Any], overlap: Any) -> Any:
+def _build_demo_page(data: Any, operator: Any, results: Any, overlap: Any) -> Any:
     from sparseigen.report import component_report
     from sparseigen.solve.path import cardinality_path
 

@@ -163,7 +163,7 @@ def find_components(
     share: float | None = None,
     deflation: str = "schur",
     **options: Any,
-) -> tuple[list[SparseEigResult], Significance | None]:
+) -> tuple[Sequence[SparseEigResult], Significance | None]:
     """Sparse components, their number and cardinalities given or found, and what stands out from noise.
 
     Parameters
@@ -185,7 +185,7 @@ def find_components(
 
     Returns
     -------
-    results : list of SparseEigResult
+    results : sequence of SparseEigResult
     significance : Significance or None
         None where there are no samples to tell.
 
@@ -247,8 +247,11 @@ def _find_chosen(
     *,
     deflation: str,
     time_limit: float | None = None,
+    refine: bool = False,
+    constraint: str | None = None,
+    disjoint: bool = False,
     **options: Any,
-) -> tuple[list[SparseEigResult], Significance]:
+) -> tuple[Sequence[SparseEigResult], Significance]:
     """As many components as stand out, or ``count`` of them, each with as many variables as take part and matter.
 
     Components beyond those that stand out have one variable each and are marked as not significant.
@@ -260,7 +263,13 @@ def _find_chosen(
     extra = 0 if count is None else count - len(chosen)
     plan += [Planned(1, np.arange(operator.size))] * extra
     warn_of_noise(len(chosen), count)
-    results = solve_each(operator, plan, deflation=deflation, time_limit=time_limit, **options) if plan else []
+    results: Sequence[SparseEigResult] = []
+    if plan and (refine or disjoint or constraint is not None):
+        cardinalities = [planned.cardinality for planned in plan]
+        options |= {"refine": refine, "constraint": constraint, "disjoint": disjoint, "time_limit": time_limit}
+        results = sparse_components(operator, cardinalities, deflation=deflation, **options)
+    elif plan:
+        results = solve_each(operator, plan, deflation=deflation, time_limit=time_limit, **options)
     significance = describe_chosen(chosen, len(plan), tests, operator.names)
     for place, (one, result) in enumerate(zip(chosen, results, strict=False)):
         significance.carried[place] = result.value / (unit * one.variance)

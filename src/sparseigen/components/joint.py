@@ -12,7 +12,8 @@ single exchanges the gradient suggests. Nothing is accepted that does not raise 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from sparseigen import kernels
 from sparseigen.checks.arguments import check_count
 from sparseigen.checks.coercion import component_vectors
-from sparseigen.components.variance import products
+from sparseigen.components.variance import adjusted, products
 from sparseigen.errors import InputError
 from sparseigen.operators import Operator, as_operator
 
@@ -77,6 +78,27 @@ def refine_components(A: Any, vectors: ArrayLike, *, max_rounds: int = 20) -> Ma
         if value <= before * (1.0 + LEAST_GAIN):
             break
     return _fix_signs(refined).T
+
+
+SEARCHES = {"quick": 3, "default": 20, "thorough": 60}
+"""Rounds of support changes, by effort."""
+
+
+def search_jointly(operator: Operator, starts: Iterable[Matrix], *, effort: str, deadline: float) -> Matrix:
+    """The set of largest adjusted variance that refinement reaches from any of the starts, one component per row.
+
+    Starts are read one at a time, and the first one always; "quick" looks at no other.
+    """
+    best, most = None, -np.inf
+    for vectors in starts:
+        refined = refine_components(operator, vectors, max_rounds=SEARCHES[effort])
+        value = float(adjusted(refined.T, products(operator, refined.T)).sum())
+        if best is None or value > most:
+            best, most = refined, value
+        if effort == "quick" or time.perf_counter() > deadline:
+            break
+    assert best is not None
+    return best
 
 
 def adjusted_variance(matrix: Matrix, columns: Matrix) -> tuple[float, Matrix]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +19,17 @@ from sparseigen.checks.arguments import (
     check_positive,
     check_sparsity,
 )
+from sparseigen.components.constrained import (
+    CONSTRAINTS,
+    build_results,
+    describe_free,
+    find_constrained,
+)
+from sparseigen.components.joint import search_jointly
 from sparseigen.errors import CardinalityError, OptionError, ZeroMatrixError, one_of
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.deflated import DEFLATIONS
-from sparseigen.results import SparseEigResult
+from sparseigen.results import ComponentSet, SparseEigResult
 from sparseigen.results.path import check_share
 from sparseigen.solve.eigenvector import Request, sparse_eigenvector
 from sparseigen.solve.path import cardinality_path
@@ -93,13 +100,16 @@ def sparse_components(
     A: Any,
     cardinalities: Iterable[int],
     *,
+    constraint: str | None = None,
+    disjoint: bool = False,
+    refine: bool = False,
     deflation: str = "schur",
     method: str = "tpower",
     effort: str = "default",
     time_limit: float | None = None,
     **options: Any,
-) -> list[SparseEigResult]:
-    """Find several sparse components, each on what the ones before it left over.
+) -> ComponentSet:
+    """Find several sparse components: each on what the ones before it left over, or all jointly under a constraint.
 
     Parameters
     ----------
@@ -108,6 +118,14 @@ def sparse_components(
         data, whose covariance is not formed, a copy less the component where that fits in memory.
     cardinalities : sequence of int
         Number of non-zeros of each component.
+    constraint : {None, "orthogonal", "uncorrelated"}
+        None: a free set, one component after the other. "orthogonal": x_s'x_t = 0 for all pairs; "uncorrelated":
+        x_s'Ax_t = 0, so that the scores are. Such sets are searched jointly for the largest sum of variances; they
+        meet the constraint to 1e-12 and have one certificate.
+    disjoint : bool
+        No variable in two components; such components are orthogonal. Also searched jointly.
+    refine : bool
+        Of a free set: change all components together, from several deflations, while the adjusted variance rises.
     deflation : {"schur", "projection", "hotelling", "orthogonal-hotelling", "block"}
         What is taken out of A after each component. "schur" leaves the Schur complement A - (Ax)(Ax)' / x'Ax, the
         covariance given the component: each next value is what the component adds to those before it (its adjusted
@@ -118,17 +136,22 @@ def sparse_components(
     method : str
         The solver, a name in the table of methods.
     effort : {"quick", "default", "thorough"}
-        As in `sparse_eigenvector`, for every component. A block has no stages.
+        As in `sparse_eigenvector`, for every component, and of the joint search and its certificate. A block has no
+        stages.
     time_limit : float, optional
         Seconds for all components together; each gets its part of what is left.
     **options
-        Passed on to `sparse_eigenvector` for every component.
+        Passed on to `sparse_eigenvector` for every component. With a constraint only ``certify``, ``rng`` and
+        ``candidates``.
 
     Returns
     -------
-    list of SparseEigResult
-        ``value`` and ``certificate`` of each speak of the deflated matrix it was found on, which ``settings`` name
-        (``deflation``, ``components_taken_out``). For the variance that the set explains see `explained_variance`.
+    ComponentSet
+        A sequence of `SparseEigResult`. Of a free set ``value`` and ``certificate`` of each result speak of the
+        deflated matrix it was found on, which ``settings`` name (``deflation``, ``components_taken_out``); of a set
+        found jointly they speak of the matrix itself, the certificate of single components of that cardinality. The
+        set's own ``certificate`` is about the sum of variances under a constraint, about the variance of the span of
+        a free set.
 
     References
     ----------
@@ -141,20 +164,76 @@ def sparse_components(
     >>> found = se.sparse_components(pitprops.operator(), [7, 2, 1], certify=False)
     >>> [sorted(result.loadings) for result in found[1:]], found[2].settings["deflation"]
     ([['moist', 'testsg'], ['ovensg']], 'schur')
+    >>> joint = se.sparse_components(pitprops.operator(), [4, 4], constraint="uncorrelated")
+    >>> joint.violation < 1e-12, joint.certificate.upper_bound >= joint.value
+    (True, True)
     """
     operator = as_operator(A)
     check_choice(deflation, (*DEFLATIONS, BLOCK), "deflation")
+    check_choice(constraint, (None, *CONSTRAINTS), "constraint")
+    together, refine = check_flag(disjoint, "disjoint") or constraint is not None, check_flag(refine, "refine")
     several = check_many(cardinalities, "cardinalities", "[5, 5]")
     wanted = [check_cardinality(k, operator.size, subject=f"cardinalities[{i}]") for i, k in enumerate(several)]
     if not wanted:
         msg = "cardinalities is empty; give the number of non-zeros of each component, for example [5, 5]."
         raise OptionError(msg, parameter="cardinalities")
     limit = None if time_limit is None else check_positive(time_limit, "time_limit")
+    check_choice(effort, EFFORTS, "effort")
+    if together:
+        if deflation != "schur" or method != "tpower" or refine:
+            msg = "a set under a constraint is searched jointly: leave out deflation, method and refine."
+            raise OptionError(msg, parameter="constraint")
+        found = find_constrained(
+            operator, wanted, constraint=constraint, disjoint=disjoint, effort=effort, time_limit=limit, **options
+        )
+        return found
+    began = time.perf_counter()
     if deflation == BLOCK:
-        check_choice(effort, EFFORTS, "effort")
-        return find_block(operator, wanted, method=method, **options)
-    plan = [Planned(cardinality) for cardinality in wanted]
-    return solve_each(operator, plan, deflation=deflation, time_limit=limit, method=method, effort=effort, **options)
+        results = find_block(operator, wanted, method=method, **options)
+    else:
+        plan = [Planned(cardinality) for cardinality in wanted]
+        options = {"method": method, "effort": effort, **options}
+        results = solve_each(operator, plan, deflation=deflation, time_limit=limit, **options)
+    certify = deflation != BLOCK and bool(options.get("certify", True))
+    deadline = math.inf if limit is None else began + limit
+    if refine:
+        starts = _list_starts(operator, results, deflation, effort, options)
+        vectors = search_jointly(operator, starts, effort=effort, deadline=deadline)
+        settings = {"refine": True, "effort": effort, "start": deflation, **operator.describe()}
+        seconds = time.perf_counter() - began
+        results = build_results(operator, vectors.T, wanted, [None] * len(wanted), settings, seconds)
+    ordinary = options.get("which", "largest") == "largest"
+    seconds = time.perf_counter() - began
+    return describe_free(
+        operator, results, certify=certify and ordinary, joint=refine, effort=effort, deadline=deadline, seconds=seconds
+    )
+
+
+def _list_starts(
+    operator: Operator, results: Sequence[SparseEigResult], deflation: str, effort: str, options: dict[str, Any]
+) -> Iterator[NDArray[np.float64]]:
+    """What the joint search of a free set begins from: the components found, then those of the other deflations."""
+    yield np.array([result.vector for result in results])
+    if deflation == BLOCK or effort == "quick":
+        return
+    plan = [Planned(result.cardinality) for result in results]
+    for other in DEFLATIONS:
+        if other != deflation:
+            found = solve_each(operator, plan, deflation=other, time_limit=None, **options | {"certify": False})
+            yield np.array([result.vector for result in found])
+    try:
+        uncorrelated = find_constrained(
+            operator,
+            [planned.cardinality for planned in plan],
+            constraint="uncorrelated",
+            disjoint=False,
+            effort="quick",
+            time_limit=None,
+            certify=False,
+        )
+    except CardinalityError:
+        return
+    yield uncorrelated.vectors
 
 
 class Planned(NamedTuple):

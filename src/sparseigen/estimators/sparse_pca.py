@@ -11,7 +11,6 @@ from sparseigen.checks.arguments import check_choice, check_count, check_flag
 from sparseigen.checks.coercion import check_meaning, real_numbers
 from sparseigen.checks.frames import check_no_gaps, squared_distances
 from sparseigen.components.automatic import Significance, find_components
-from sparseigen.components.joint import refine_components
 from sparseigen.components.sequential import BLOCK
 from sparseigen.components.variance import VARIANCES, measure_overlap, products, warn_of_redundancy
 from sparseigen.config import require
@@ -49,6 +48,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     method : str
         "tpower" (truncated power method), "pathspca", "gpower-l1", "gpower-l0", "spca", "rsvd", "dspca", "backward",
         "threshold" or "pca".
+    constraint : {None, "orthogonal", "uncorrelated"}
+        "orthogonal" components or "uncorrelated" scores, found jointly for the largest sum of variances, with one
+        certificate for the set (``results_.certificate``); None: one component after the other.
+    disjoint : bool
+        No variable in two components; also found jointly.
     deflation : {"schur", "projection", "hotelling", "orthogonal-hotelling", "block"}
         What is taken out after each component: by "schur" (Schur complement) every variable is regressed on the
         component's scores, so that the next one says something else; "projection" is the paper's, and can say the same
@@ -61,7 +65,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Prove for each component how far from the optimum it can be, given the ones before it.
     refine : bool
         Afterwards change the components together, keeping their cardinalities, while the adjusted variance of the
-        whole set rises.
+        whole set rises; ``effort`` says from how many starts.
     variance : {"adjusted", "plain", "span"}
         The definition behind ``explained_variance_``; all three are in ``explained_variances_``.
     share : float, optional
@@ -93,9 +97,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Which components stand out from noise; None where there are no samples to tell.
     significance_ : Significance or None
         The p-values of every variable in every component, and which variables take part.
-    results_ : list of SparseEigResult
-        What was found and proven, component by component. With ``refine`` the certificates speak of the components
-        before refinement.
+    results_ : ComponentSet, or list of SparseEigResult where the cardinalities were chosen
+        What was found and proven, component by component, and of the set. With ``refine`` components have no
+        certificates of their own.
     mean_, scale_ : ndarray of shape (n_features,)
         What is subtracted from and divided out of new data (zeros after `fit_covariance`, ones without ``scale``).
     n_iter_ : int
@@ -135,6 +139,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         nonnegative: bool = False,
         certify: bool = True,
         refine: bool = False,
+        constraint: str | None = None,
+        disjoint: bool = False,
         variance: str = "adjusted",
         max_cardinality: int | None = None,
         share: float | None = None,
@@ -154,6 +160,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.nonnegative = nonnegative
         self.certify = certify
         self.refine = refine
+        self.constraint = constraint
+        self.disjoint = disjoint
         self.variance = variance
         self.max_cardinality = max_cardinality
         self.share = share
@@ -248,8 +256,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.cardinality_ = [result.cardinality for result in self.results_]
         self.significant_ = None if self.significance_ is None else self.significance_.significant
         vectors = np.array([result.vector for result in self.results_]).reshape(-1, operator.size)
-        refine = check_flag(self.refine, "refine") and len(vectors) > 0
-        self.components_ = refine_components(operator, vectors) if refine else vectors
+        self.components_ = vectors
         self.n_iter_ = max(1, *(result.n_iterations for result in self.results_), 1)
         self._explain(operator)
         return self
@@ -264,13 +271,37 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             "rng": self.random_state,
             "method_options": self.method_options,
         }
+        options["refine"] = check_flag(self.refine, "refine")
         if self.deflation == BLOCK:
             return options
+        if check_flag(self.disjoint, "disjoint") or self.constraint is not None:
+            return self._list_joint_options()
         return options | {
             "nonnegative": self.nonnegative,
             "certify": self.certify,
             "start": self.start,
             "polish": self.polish,
+        }
+
+    def _list_joint_options(self) -> dict[str, Any]:
+        """Options of a set under a constraint: those of one component alone must be as they are by default."""
+        single = {
+            "nonnegative": self.nonnegative or None,
+            "start": self.start,
+            "polish": None if self.polish == "auto" else self.polish,
+            "method_options": self.method_options,
+        }
+        return {
+            "constraint": self.constraint,
+            "disjoint": self.disjoint,
+            "deflation": self.deflation,
+            "method": self.method,
+            "refine": self.refine,
+            "effort": self.effort,
+            "time_limit": self.time_limit,
+            "certify": self.certify,
+            "rng": self.random_state,
+            **single,
         }
 
     def _explain(self, operator: Operator) -> None:

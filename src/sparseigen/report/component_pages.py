@@ -15,8 +15,13 @@ from sparseigen.components.variance import ComponentOverlap
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
 from sparseigen.report.words import amount, component_sentence, count_noun, list_names, overlap_sentence, stages_line
-from sparseigen.results import SparseEigResult, SparsePath
+from sparseigen.results import ComponentSet, SparseEigResult, SparsePath
 
+DEFINITIONS = {
+    "plain": "plain (overlap counted twice)",
+    "adjusted": "adjusted (what each adds to the scores before)",
+    "span": "span (what each adds to the components before)",
+}
 CLASSICAL = "Tested from a covariance matrix: these p-values trust that the data are close to normal."
 MOST_SAMPLES = 10_000
 """Samples whose scores are drawn; of more, evenly spaced ones, and the page says so."""
@@ -45,9 +50,9 @@ def component_report(
 
     Parameters
     ----------
-    results : sequence of SparseEigResult
-        The answer: the components in their order. May be empty if there is a path; the point that the path's elbow
-        rule chooses is then the answer.
+    results : sequence of SparseEigResult, or ComponentSet
+        The answer: the components in their order; a set brings its variances, its constraint and its certificate. May
+        be empty if there is a path; the point that the path's elbow rule chooses is then the answer.
     path : SparsePath, or sequence of results or of lists of results, optional
         What the slider moves over: for each cardinality one component, or several.
     names : sequence of str, optional
@@ -113,6 +118,7 @@ def component_report(
         "results": [result.to_dict() for result in answer],
         "significance": None if significance is None else _pack_significance(significance, answer, pool),
         "overlap": None if overlap is None else [overlap.to_dict(j) for j in range(len(answer))],
+        "set": _pack_set(results),
     }
     payload["variables"] = pool.used
     facts = {
@@ -121,6 +127,7 @@ def component_report(
             _describe_component(j, result, total, pool, significance, overlap) for j, result in enumerate(answer)
         ],
         "table": _build_table(answer, pool),
+        "whole": _describe_set(results),
         "has": {
             "path": bool(points),
             "scores": scores is not None,
@@ -209,7 +216,7 @@ def _pack_component(
         "nonzeros": int(support.size),
         "variables": [pool.number(int(i)) for i in kept],
         "loadings": [digits(float(result.vector[i])) for i in kept],
-        "says": component_sentence(result, total, after_others=j > 0),
+        "says": component_sentence(result, total, after_others=j > 0 and result.solver != "joint search"),
     }
 
 
@@ -294,7 +301,9 @@ def _word_question(answer: Point, points: list[Point]) -> str:
     sizes = sorted({result.cardinality for result in answer})
     most = f"at most {sizes[0]:,}" if len(sizes) == 1 else f"at most {sizes[0]:,} to {sizes[-1]:,}"
     aim = "least" if first.settings.get("which") == "smallest" else "most"
-    which = "Which combination" if len(answer) == 1 else f"Which {len(answer)} combinations, one after the other,"
+    together = first.solver == "joint search"
+    turn = "taken together" if together else "one after the other"
+    which = "Which combination" if len(answer) == 1 else f"Which {len(answer)} combinations, {turn},"
     sentence = f"{which} of {most} of the {first.vector.size:,} variables varies {aim} across the samples?"
     if len(answer) > 1:
         sentence = sentence.replace("varies", "vary")
@@ -319,7 +328,7 @@ def _describe_component(
         "name": f"Component {j + 1}",
         "headline": f"{count_noun(len(support), 'variable')}, {share}",
         "members": list_names([pool.name(int(i)) for i in order]),
-        "proof": component_sentence(result, total, after_others=j > 0),
+        "proof": component_sentence(result, total, after_others=j > 0 and result.solver != "joint search"),
         "note": "" if significance is None else _word_significance(significance, j, result),
         "overlap": "" if overlap is None else overlap_sentence(overlap, j),
     }
@@ -328,6 +337,32 @@ def _describe_component(
 def _word_significance(significance: Significance, component: int, result: SparseEigResult) -> str:
     said = significance.describe(component, result.cardinality)
     return f"{said[0].upper()}{said[1:]}." if significance.significant[component] else f"This component {said}."
+
+
+def _pack_set(results: Any) -> dict[str, Any] | None:
+    """The set as a whole, without its components, which the page has anyway."""
+    if not isinstance(results, ComponentSet):
+        return None
+    return {name: value for name, value in results.to_dict().items() if name != "components"}
+
+
+def _describe_set(results: Any) -> dict[str, Any] | None:
+    """What is proven of the set, and its variance in three definitions: one row each, one column per component."""
+    if not isinstance(results, ComponentSet) or len(results) < 2:
+        return None
+    said = results.describe()
+    total = results.total_variance if results.total_variance > 0.0 else np.inf
+    rows = [
+        (DEFINITIONS[name], [f"{v / total:.2%}" for v in (*variances, variances.sum())])
+        for name, variances in results.variances.items()
+    ]
+    broken = "correlation of two scores" if results.constraint == "uncorrelated" else "inner product of two components"
+    return {
+        "says": f"{said[0].upper()}{said[1:]}.",
+        "violation": f"The largest {broken} is {results.violation:.1e}.",
+        "heads": [*(f"PC{j + 1}" for j in range(len(results))), "together"],
+        "rows": rows,
+    }
 
 
 def _build_table(answer: Point, pool: _Variables) -> dict[str, Any]:

@@ -83,3 +83,33 @@ def bounded_curve(
 def _figure(purpose: str) -> Any:
     graphs: Any = require("plotly.graph_objects", purpose=purpose)
     return graphs.Figure(layout={"template": "plotly_white"})
+
+
+def supports_figure(
+    names: Sequence[str], heads: Sequence[str], loadings: Sequence[Sequence[float]], *, title: str
+) -> Any:
+    """Loadings of several components side by side: a row per variable, a column per component; empty where zero."""
+    figure = _figure("ComponentSet.plot()")
+    kept = min(len(names), MOST_BARS)
+    shown = [plotly_text(name) for name in names[:kept]]
+    values = [[value if value != 0.0 else None for value in row] for row in loadings[:kept]]
+    figure.add_heatmap(
+        z=values,
+        x=list(range(len(heads))),
+        y=list(range(kept)),
+        colorscale=[[0.0, ORANGE], [0.5, "#f4f6f8"], [1.0, BLUE]],
+        zmid=0.0,
+        xgap=3,
+        ygap=1,
+        colorbar={"title": "loading"},
+        hovertext=[[f"{name}<br>{head}" for head in heads] for name in shown],
+        hovertemplate="%{hovertext}<br>loading %{z:.5g}<extra></extra>",
+    )
+    more = f" (the first {kept} of {len(names)} variables)" if len(names) > kept else ""
+    figure.update_layout(
+        title=title + more,
+        xaxis={"tickvals": list(range(len(heads))), "ticktext": list(heads), "side": "top"},
+        yaxis={"tickvals": list(range(kept)), "ticktext": shown, "automargin": True, "autorange": "reversed"},
+        height=170 + 20 * max(3, kept),
+    )
+    return figure

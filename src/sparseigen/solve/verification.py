@@ -15,8 +15,9 @@ from sparseigen.checks.arguments import check_candidates, check_positive, check_
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.wrapped import scale_operator
-from sparseigen.results import SparseEigResult
+from sparseigen.results import ComponentSet, SparseEigResult
 from sparseigen.results.certificate import Check, Verification
+from sparseigen.solve.set_verification import check_set
 from sparseigen.solvers.branch_and_bound import branch_and_bound
 from sparseigen.solvers.interface import Progress, SolverOptions
 
@@ -27,12 +28,14 @@ PROOF_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 another order, and the margins of float32 products differ by that much."""
 
 
-def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limit: float = 60.0) -> Verification:
-    """Recompute every claim of a result from the matrix alone.
+def verify(
+    result: SparseEigResult | ComponentSet, A: Any, *, candidates: Any = None, time_limit: float = 60.0
+) -> Verification:
+    """Recompute every claim of a result, or of a set of components, from the matrix alone.
 
     Parameters
     ----------
-    result : SparseEigResult
+    result : SparseEigResult or ComponentSet
         An answer to a question about A.
     A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator
         The matrix.
@@ -47,7 +50,8 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
         Its ``checks`` cover the vector (length, unit norm, cardinality, and where they apply the names, the
         candidates and the signs), the value, the end of the bracket that the vector attains, and the proven end,
         which is proven again: by the quick bounds, the default ones, the tight ones, then branch and bound. What the
-        certificate calls optimal must be so by its usual tolerance.
+        certificate calls optimal must be so by its usual tolerance. Of a set: cardinalities, the constraint, the three
+        variances, and both ends of its one bracket.
 
     Examples
     --------
@@ -56,8 +60,13 @@ def verify(result: SparseEigResult, A: Any, *, candidates: Any = None, time_limi
     >>> bool(se.verify(se.sparse_eigenvector(matrix, 5), matrix))
     True
     """
-    check_result(result, "result")
     check_positive(time_limit, "time_limit")
+    if isinstance(result, ComponentSet):
+        operator = as_operator(A)
+        return Verification(
+            tuple(check_set(result, operator, check_candidates(candidates, operator.size, operator.names)))
+        )
+    check_result(result, "result")
     operator = as_operator(A)
     allowed = check_candidates(candidates, operator.size, operator.names)
     checks = list(_check_vector(result, operator, allowed))

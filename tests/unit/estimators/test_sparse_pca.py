@@ -199,3 +199,17 @@ def test_correlations_between_scores_and_a_warning_for_components_that_repeat(rn
     assert said[0].filename == __file__
     assert abs(paper.score_correlations_[0, 1]) > 0.98
     assert paper.explained_variance_.sum() < 0.7 * pca.explained_variance_.sum()
+
+
+@pytest.mark.parametrize("constraint", ["orthogonal", "uncorrelated"])
+def test_sets_under_a_constraint(data, constraint) -> None:
+    pca = se.SparsePCA(2, 3, constraint=constraint, effort="quick").fit(data)
+    covariance = np.cov(data, rowvar=False)
+    metric = covariance if constraint == "uncorrelated" else np.eye(len(covariance))
+    first, second = pca.components_
+    assert abs(first @ metric @ second) <= 1e-11 * max(1.0, np.abs(covariance).max())
+    assert pca.results_.certificate.upper_bound >= pca.results_.value
+    disjoint = se.SparsePCA(2, 3, disjoint=True, effort="quick").fit(data)
+    assert not (disjoint.components_ != 0.0).all(axis=0).any()
+    with pytest.raises(se.errors.OptionError, match="not nonnegative"):
+        se.SparsePCA(2, 3, constraint=constraint, nonnegative=True).fit(data)
