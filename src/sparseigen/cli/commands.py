@@ -17,7 +17,14 @@ from typing import Any
 import click
 
 from sparseigen.cli.options import Argument, Option
-from sparseigen.errors import ConvergenceWarning, MissingDependencyError, OptionError, SparseigenError, WriteError
+from sparseigen.errors import (
+    ConvergenceWarning,
+    MissingDependencyError,
+    OptionError,
+    SparseigenError,
+    UnusedWeightsWarning,
+    WriteError,
+)
 
 FAILED, BAD_USAGE, BAD_DATA, STOPPED_EARLY, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -91,7 +98,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Load and run the command."""
         with warnings.catch_warnings(), explain_failures(ctx):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # exit code 4 and the notes say it
+            for said in (ConvergenceWarning, UnusedWeightsWarning):  # exit code 4 and the notes say it
+                warnings.simplefilter("ignore", said)
             return super().invoke(ctx)
 
 

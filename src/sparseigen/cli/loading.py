@@ -233,6 +233,14 @@ class LoadedGraph:
         """One line about the graph."""
         return f"{self.source}: {self.graph.n_vertices} vertices, {self.graph.matrix.nnz} arcs"
 
+    def note_unused(self) -> list[str]:
+        """A line for people where edges carry numbers that are not used as weights."""
+        unused = self.graph.notes.get("unused_attributes")
+        if not unused:
+            return []
+        listed = ", ".join(map(repr, unused))
+        return [f"every edge counts 1: the numbers of the edges are not used ({listed}); --weight {unused[0]} uses one"]
+
     def name(self, node: Any) -> str:
         """How to show a vertex."""
         return str(node) if self.places is None else self.places.names.get(str(node), str(node))
