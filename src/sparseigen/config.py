@@ -16,7 +16,7 @@ from sparseigen.errors import MissingDependencyError
 OPTIONAL_PACKAGES = {
     "sklearn": "sklearn",
     "networkx": "graph",
-    "igraph": "graph",
+    "igraph": "igraph",
     "torch": "gpu",
     "dask": "dask",
     "pandas": "frames",

@@ -220,3 +220,41 @@ def test_in_a_notebook_frame(open_page, page_file, tmp_path) -> None:
     frame = page.frame_locator("iframe")
     frame.locator("html[data-ready]").wait_for(timeout=30_000)
     assert frame.locator("#bars .barlayer .point").count() == 4
+
+
+@pytest.fixture(scope="module")
+def grouped(tmp_path_factory):
+    """Pages about samples in so many groups."""
+    result = se.sparse_components(se.datasets.load_pitprops().operator(), [4, 4])
+    rng = np.random.default_rng(0)
+
+    def build(count: int) -> Path:
+        labels = [f"cell type number {i} of some tissue" for i in range(count) for _ in range(3 + (i == 2))]
+        page = component_report(
+            result, scores=rng.standard_normal((len(labels), 2)), labels=labels, label_title="cell type"
+        )
+        return page.save(tmp_path_factory.mktemp("groups") / "page.html")
+
+    return build
+
+
+def marks(page) -> list[tuple[str, str]]:
+    return [tuple(m) for m in page.evaluate("byId('scores').data.map((t) => [t.marker.color, t.marker.symbol])")]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_up_to_twenty_groups_look_different(open_page, grouped, scheme: str) -> None:
+    page = open_page(grouped(20), scheme=scheme)
+    assert len(set(marks(page))) == 20
+    assert page.locator("#scores .legendtitletext").text_content() == "cell type"
+    assert page.locator("#scores .legendtext").first.text_content() == "cell type number 0 of some tissue"
+
+
+def test_more_groups_are_joined_under_a_word(open_page, grouped) -> None:
+    page = open_page(grouped(25))
+    assert len(set(marks(page))) == 20
+    names = page.locator("#scores .legendtext").all_text_contents()
+    assert names[-1] == "6 smaller groups"
+    assert "cell type number 2 of some tissue" in names
+    assert "the 6 others share one" in page.locator("#scores-note").text_content()
+    assert len({row[-1] for row in csv.reader(io.StringIO(downloaded(page, "#scores-csv").decode()))}) == 26

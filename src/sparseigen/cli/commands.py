@@ -18,6 +18,7 @@ import click
 
 from sparseigen.cli.options import Argument, Option
 from sparseigen.errors import (
+    CardinalityError,
     ConvergenceWarning,
     MissingDependencyError,
     OptionError,
@@ -142,7 +143,7 @@ def _describe(error: BaseException) -> tuple[int, str]:
         return BAD_USAGE, f"{error.format_message().rstrip('.')}. Try '{command} --help'."
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, "stopped before there was an answer."
-    if isinstance(error, (OptionError, MissingDependencyError, WriteError)):
+    if isinstance(error, (OptionError, CardinalityError, MissingDependencyError, WriteError)):
         return BAD_USAGE, str(error)
     if isinstance(error, SparseigenError):
         return BAD_DATA, str(error)

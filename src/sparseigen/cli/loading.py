@@ -36,6 +36,8 @@ class Loaded:
     table: Any
     operator: Any
     is_covariance: bool
+    label: str | None = None
+    """What the groups of the samples are: the column that --label names."""
 
     def facts(self) -> dict[str, Any]:
         """What was read, for result.json and the report."""
@@ -94,7 +96,8 @@ def load(data: str, reading: Reading) -> Loaded:
     except (NotSymmetricError, ShapeError, TooFewSamplesError) as error:
         error.parameter = "covariance"
         raise
-    return Loaded("standard input" if data == "-" else one_line(Path(data).name), table, operator, reading.covariance)
+    source = "standard input" if data == "-" else one_line(Path(data).name)
+    return Loaded(source, table, operator, reading.covariance, reading.label)
 
 
 @contextmanager

@@ -129,7 +129,7 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
 
 
 def rebuild_graph(graph: Graph, settings: Mapping[str, Any]) -> IntegerGraph:
-    """The graph as the density of a result sees it, from the result's settings: directions and loops treated as then."""
+    """The graph as the density of a result sees it, directions and loops treated as its settings say."""
     loops = "keep" if str(settings.get("self_loops", "")).endswith("kept") else "drop"
     return build_graph(graph, directed=str(settings.get("directed", "average")), self_loops=loops)[0]
 

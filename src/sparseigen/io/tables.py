@@ -231,4 +231,6 @@ def _treat_gaps(table: Table, missing: str) -> Table:
         raise NonFiniteError(message)
     counts = (~gaps).sum(axis=0)
     means = np.where(gaps, 0.0, values).sum(axis=0) / counts
-    return table.with_values(np.where(gaps, means, values), f"{int(gaps.sum())} gaps filled with the column's mean")
+    filled = int(gaps.sum())
+    note = f"{filled} {'gap' if filled == 1 else 'gaps'} filled with the column's mean"
+    return table.with_values(np.where(gaps, means, values), note)

@@ -300,7 +300,9 @@ def _describe_group(result: DenseSubgraphResult, group: _Group) -> dict[str, str
 
 def _note_unused(settings: Mapping[str, Any]) -> str:
     unused = settings.get("unused_attributes")
-    return "" if not unused else f"Every edge counts 1: the numbers that edges carry as {list_names(unused)} are not used."
+    return (
+        "" if not unused else f"Every edge counts 1: the numbers that edges carry as {list_names(unused)} are not used."
+    )
 
 
 def _build_table(result: DenseSubgraphResult, group: _Group) -> dict[str, Any]:

@@ -94,7 +94,9 @@ def test_numbers_of_edges_that_are_not_used_are_told(tmp_path: Path) -> None:
     networkx.write_graphml(calls, file)
     told = run("dks", file, "-k", "2", "--report", page)
     assert told.exit_code == 0
-    assert "every edge counts 1: the numbers of the edges are not used ('calls'); --weight calls uses one" in told.stderr
+    assert (
+        "every edge counts 1: the numbers of the edges are not used ('calls'); --weight calls uses one" in told.stderr
+    )
     assert "Every edge counts 1: the numbers that edges carry as calls are not used." in page.read_text()
     assert "--weight calls" in run("curve", file, "-k", "2:3").stderr
     assert run("dks", file, "-k", "2", "--weight", "calls").stderr == ""

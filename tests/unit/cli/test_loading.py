@@ -277,7 +277,7 @@ def test_bad_graphs(command: str, text: str, message: str, tmp_path: Path) -> No
     path = tmp_path / "graph.csv"
     path.write_text(text)
     if "k=3" in message:
-        check_refused(run(command, path, "-k", "4"), 3, "k=4 must be between 1 and the number of vertices (3)")
+        check_refused(run(command, path, "-k", "4"), 2, "k=4 must be between 1 and the number of vertices (3)")
     else:
         check_refused(run(command, path, "-k", "2"), 3, message)
 

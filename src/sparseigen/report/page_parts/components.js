@@ -131,31 +131,66 @@ function heatPicture() {
   };
 }
 
+// How a group of samples is drawn: no two of the first MOST_GROUPS alike.
+function groupMarker(code) {
+  const colours = CATEGORY_COLOURS[document.documentElement.dataset.theme];
+  const symbol = CATEGORY_SYMBOLS[code % CATEGORY_SYMBOLS.length];
+  const hollow = code >= colours.length;
+  return { size: 9, color: colours[code % colours.length], symbol: hollow ? symbol + "-open" : symbol,
+    line: hollow ? { width: 2 } : { width: 0.8, color: colour("card") } };
+}
+
+// Groups as they are drawn: of more than MOST_GROUPS the largest keep their own mark, the others share the last.
+function drawnGroups(labels, count) {
+  if (!labels || !labels.names) return { names: ["samples"], codes: Array(count).fill(0), merged: 0 };
+  const { names, codes } = labels;
+  if (names.length <= MOST_GROUPS) return { names, codes, merged: 0 };
+  const sizes = names.map(() => 0);
+  codes.forEach((code) => { sizes[code] += 1; });
+  const kept = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b).slice(0, MOST_GROUPS - 1).sort((a, b) => a - b);
+  const place = new Map(kept.map((code, i) => [code, i]));
+  const merged = names.length - kept.length;
+  return { names: [...kept.map((code) => names[code]), `${merged} smaller groups`], codes: codes.map((code) => place.get(code) ?? kept.length), merged };
+}
+
+// Rows of a legend below a picture, its entries with whole names, in columns as wide as the widest.
+function legendRows(names) {
+  const available = byId("scores").clientWidth - 90, widest = 48 + 7.5 * Math.max(...names.map((name) => name.length));
+  return Math.ceil(names.length / Math.max(1, Math.floor(available / widest)));
+}
+
+function sampleName(i) {
+  const row = page.scores.rows[i];
+  return page.scores.names ? page.scores.names[i] : `sample ${row + 1}`;
+}
+
 function scoresPicture() {
   const { columns, labels } = page.scores;
   const across = Number(byId("across").value || 0), up = Number(byId("up").value || 0);
   const single = columns.length === 1;
   const x = columns[across];
-  const groups = labels && labels.names ? labels.names : ["samples"];
-  const codes = labels && labels.names ? labels.codes : x.map(() => 0);
+  const { names: groups, codes, merged } = drawnGroups(labels, x.length);
   // One component: one strip per label, spread a little so that dots do not hide each other.
   const y = single ? codes.map((code, i) => code + 0.5 * (((i * 0.618034) % 1) - 0.5)) : columns[up];
-  const hover = (i) => `sample ${page.scores.rows[i] + 1}` + (labels ? `<br>${plotText(labels.names ? groups[codes[i]] : String(labels.numbers[i]))}` : "");
+  const hover = (i) => plotText(sampleName(i)) + (labels ? `<br>${plotText(labels.names ? labels.names[labels.codes[i]] : String(labels.numbers[i]))}` : "");
   const trace = (indices, extra) => ({ type: "scatter", mode: "markers", x: indices.map((i) => x[i]), y: indices.map((i) => y[i]),
     hovertext: indices.map((i) => `${hover(i)}<br>PC${across + 1} ${compact(x[i])}` + (single ? "" : `<br>PC${up + 1} ${compact(y[i])}`)), hoverinfo: "text", ...extra });
   const all = [...x.keys()];
   const edge = { width: 0.8, color: colour("card") };
+  const longestName = Math.max(12, Math.floor((byId("scores").clientWidth - 130) / 7.5));
+  const title = page.scores.title ? plotText(shortened(page.scores.title, longestName)) : "";
   const traces = labels && labels.numbers
-    ? [trace(all, { marker: { size: 9, color: labels.numbers, colorscale: "Viridis", showscale: true, colorbar: { thickness: 10 }, line: edge } })]
-    : groups.map((name, code) => trace(all.filter((i) => codes[i] === code), { name: plotText(shortened(name, 24)),
-      marker: { size: 9, color: CATEGORY_COLOURS[document.documentElement.dataset.theme][code % 8], symbol: CATEGORY_SYMBOLS[code % 8], line: edge } }));
+    ? [trace(all, { marker: { size: 9, color: labels.numbers, colorscale: "Viridis", showscale: true, colorbar: { thickness: 10, title: { text: title } }, line: edge } })]
+    : groups.map((name, code) => trace(all.filter((i) => codes[i] === code), { name: plotText(shortened(name, longestName)), marker: groupMarker(code) }));
   const ticks = single ? { ...NAME_TICKS, tickvals: groups.map((_, i) => i), ticktext: groups.map((name) => plotText(shortened(name, 14))), showgrid: false, zeroline: false } : { title: { text: `score on PC${up + 1}` } };
   return {
     traces,
-    layout: { height: single ? 140 + 60 * groups.length : 440, showlegend: groups.length > 1, xaxis: { title: { text: `score on PC${across + 1}` } }, yaxis: ticks,
-      margin: { l: single ? nameMargin(groups.map((name) => shortened(name, 14))) : 70, r: 20, t: 8, b: 44 } },
+    layout: { height: (single ? 140 + 60 * groups.length : 440) + (groups.length > 1 ? 44 + 20 * legendRows(groups) : 0), showlegend: groups.length > 1,
+      legend: { orientation: "h", traceorder: "normal", title: { text: title, side: "top" }, x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom" }, xaxis: { title: { text: `score on PC${across + 1}` } }, yaxis: ticks,
+      margin: { l: single ? nameMargin(groups.map((name) => shortened(name, 14))) : 70, r: 20, t: 8, b: 44 + (groups.length > 1 ? 44 + 20 * legendRows(groups) : 0) } },
     says: `Scores of ${x.length} samples` + (groups.length > 1 ? `, coloured by ${groups.length} labels.` : "."),
-    note: "One dot per sample; close dots are alike in the chosen variables." + (x.length < page.scores.samples ? ` ${x.length} of ${page.scores.samples} samples are drawn.` : ""),
+    note: "One dot per sample; close dots are alike in the chosen variables." + (x.length < page.scores.samples ? ` ${x.length} of ${page.scores.samples} samples are drawn.` : "") +
+      (merged ? ` The ${MOST_GROUPS - 1} largest groups have marks of their own; the ${merged} others share one, and tell their name under the pointer.` : ""),
   };
 }
 
@@ -176,7 +211,7 @@ function stabilityPicture() {
       xaxis: { title: { text: "share of the resamples" }, range: [0, 1.02], tickformat: ".0%" },
       yaxis: { ...NAME_TICKS, tickvals: order.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.7, Math.max(3, count) - 0.3], showgrid: false, zeroline: false } },
     says: `Selection frequencies of ${count} variables.`,
-    note: `${page.resamples} random parts of the samples were solved again. ${often} of the ${inAnswer} chosen variables were chosen in at least 80 % of them (dotted line). Blue: chosen by all samples together; grey: not.`,
+    note: `${page.resamples} random parts of the samples were solved again. ${often} of the ${inAnswer} chosen variables were chosen in at least 80% of them (dotted line). Blue: chosen by all samples together; grey: not.`,
   };
 }
 
@@ -247,7 +282,7 @@ function scoreRows() {
   const { columns, labels, rows } = page.scores;
   const label = (i) => (labels.names ? labels.names[labels.codes[i]] : labels.numbers[i]);
   const head = ["sample", ...columns.map((_, j) => "PC" + (j + 1)), ...(labels ? ["label"] : [])];
-  return [head, ...rows.map((row, i) => [row + 1, ...columns.map((c) => c[i]), ...(labels ? [label(i)] : [])])];
+  return [head, ...rows.map((row, i) => [page.scores.names ? page.scores.names[i] : row + 1, ...columns.map((c) => c[i]), ...(labels ? [label(i)] : [])])];
 }
 
 function significanceRows() {
