@@ -185,8 +185,8 @@ def _list_member_rows(loaded: LoadedGraph, results: Sequence[Any]) -> tuple[list
 
     from sparseigen.graphs.model import rebuild_graph
 
-    model = rebuild_graph(loaded.graph, results[0].settings) if results else None
-    rows = []
+    rows: list[list[Any]] = []
+    model = rebuild_graph(loaded.graph, results[0].settings)
     for number, result in enumerate(results, 1):
         inside = model.induced(np.flatnonzero(result.indicator)).degrees * model.unit
         rows += [

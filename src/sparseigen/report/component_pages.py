@@ -237,7 +237,7 @@ def _pack_scores(scores: Any, labels: Any, title: str | None, samples: Sequence[
         "columns": columns,
         "labels": named,
         "title": None if title is None else str(title),
-        "names": None if samples is None else [str(samples[i]) for i in rows],
+        "names": None if samples is None else [str(samples[i]) for i in rows.tolist()],
         "rows": rows.tolist(),
         "samples": len(values),
     }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.certificates.split_rows import MOST_WORK, THOROUGH
+from sparseigen.kernels.eigen import LARGEST_SINGLE, one_blas_thread
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate, Stage, StopReason
 from sparseigen.solvers.eigenpairs import recompute_value
@@ -47,6 +49,8 @@ NEARLY, FEW, HOPELESS = 1e-3, 64, 0.5
 can decide on, or where the gap is above the third."""
 TINY = 64
 """Up to this size the search over blocks comes before further starts."""
+SMALL_WORK = 1.0e9
+"""Multiplications of forming a matrix up to which one BLAS thread forms it, too."""
 
 
 class StageSpec(NamedTuple):
@@ -97,8 +101,15 @@ class Steering:
     def _run_stage(self, spec: StageSpec) -> None:
         self.options.progress.begin_stage(f"proving: {spec.name}" if spec.proves else spec.name)
         began = time.perf_counter()
-        spec.work(self)
+        with one_blas_thread() if self._is_small else nullcontext():
+            spec.work(self)
         self.stages.append(Stage(spec.name, time.perf_counter() - began, self.search.best.value, self.upper))
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether a second BLAS thread could gain nothing: see `one_blas_thread`."""
+        size = self.operator.size
+        return size <= LARGEST_SINGLE and size * self.operator.costs.step(1) <= SMALL_WORK
 
     @property
     def closed(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ import pytest
 import sparseigen as se
 from sparseigen.errors import OptionError, SolveInterrupted
 from sparseigen.operators.build import as_operator
+from sparseigen.operators.contract import SparseVector
 from sparseigen.results import StopReason
+from sparseigen.solvers import steered
 from sparseigen.solvers.interface import EFFORTS, Progress, SolverOptions
 from sparseigen.solvers.steered import STAGES, Steering, proof_seconds, solve_steered
 from tests.brute_force import KINDS, brute_force, small_matrix
@@ -224,3 +227,25 @@ def test_what_is_claimed_can_be_proven_again(data, effort):
     for matrix, ks in ((pitprops, range(1, 14)), (se.covariance(data), (1, 4, 5, 15))):
         for k in ks:
             assert se.verify(se.sparse_eigenvector(matrix, k, effort=effort), matrix)
+
+
+@pytest.mark.parametrize(("samples", "alone"), [(50, True), (2_000_000, False)])
+def test_small_problems_take_one_blas_thread(samples, alone, monkeypatch):
+    """Two threads on small matrices wait for each other; forming a matrix from very many samples gains from them."""
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    seen = []
+
+    def look(steering):
+        seen.append({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
+
+    monkeypatch.setattr(steered, "STAGES", (steered.StageSpec("look", look, ("default",), proves=False),))
+    operator = as_operator(np.eye(40))
+    costs = replace(operator.costs, product=40 * samples)
+    monkeypatch.setattr(type(operator), "costs", property(lambda operator: costs))
+    steering = Steering(operator, 3, SolverOptions(progress=Progress(40)))
+    found = steered.Run("none", SparseVector(np.array([0]), np.ones(1)), 1.0, StopReason.COMPLETED, 1, [1.0])
+    steering.search.runs.append(found)
+    with threadpool_limits(2, user_api="blas"):
+        steering.run()
+    assert seen == [{1 if alone else 2}]
