@@ -1,7 +1,7 @@
 """A busy machine: what solves of small problems cost in one BLAS thread and in as many as there are cores.
 
-BLAS threads wait for each other by spinning. Where other programs have the cores, hundreds of small decompositions would
-take many times their processor time. Every measurement is a process of its own, beside one that keeps each core busy.
+BLAS threads wait for each other by spinning. Where other programs have the cores, hundreds of small decompositions take
+many times their processor time. Every measurement is a process of its own, beside one that keeps each core busy.
 """
 
 from __future__ import annotations
