@@ -33,6 +33,7 @@ LAYERS = [
     "problems",
     "components",
     "estimators graphs",
+    "tools",
     "report",
     "cli",
 ]
@@ -85,6 +86,7 @@ IN_SUBMODULES = {
         "StopReason",
         "Verification",
     },
+    "tools": {"sparse_pca"},
 }
 """Submodules that load on first use, and the names they promise."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +12,15 @@ from typing import Any
 
 from sparseigen.cli.commands import bad_usage, one_line
 from sparseigen.cli.options import GraphReading, Reading
-from sparseigen.errors import InputError, NonFiniteError, NotSymmetricError, ShapeError, TooFewSamplesError, one_of
+from sparseigen.errors import (
+    ConstantColumnWarning,
+    InputError,
+    NonFiniteError,
+    NotSymmetricError,
+    ShapeError,
+    TooFewSamplesError,
+    one_of,
+)
 
 MAGIC = {
     b"\x93NUMPY": "npy",
@@ -89,13 +98,20 @@ def load(data: str, reading: Reading) -> Loaded:
     if reading.names is not None:
         table = table.with_names(read_names(reading.names, table.values.shape[1]))
     try:
-        operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConstantColumnWarning)
+            operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
     except NonFiniteError as error:
         error.parameter = "missing"  # a way out that the library's own argument does not have
         raise
     except (NotSymmetricError, ShapeError, TooFewSamplesError) as error:
         error.parameter = "covariance"
         raise
+    for warning in caught:
+        if issubclass(warning.category, ConstantColumnWarning):
+            table = replace(table, notes=(*table.notes, str(warning.message).rstrip(".")))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     source = "standard input" if data == "-" else one_line(Path(data).name)
     return Loaded(source, table, operator, reading.covariance, reading.label)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.annotated import choose_table, is_annotated
 from sparseigen.checks.arguments import check_choice, check_count, check_flag
 from sparseigen.checks.coercion import check_meaning, real_numbers
 from sparseigen.checks.frames import check_no_gaps, squared_distances
@@ -18,13 +20,13 @@ from sparseigen.config import require
 from sparseigen.errors import ShapeError
 from sparseigen.operators import Operator, as_operator, covariance
 from sparseigen.operators.build import covariance_of_data
-from sparseigen.operators.moments import correlation_of
+from sparseigen.operators.moments import correlation_of, finite_scales
 from sparseigen.rows.partitions import is_row_partitions
 
 require("sklearn", purpose="SparsePCA")
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin  # noqa: E402
-from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data  # noqa: E402
 
 FLOATS = (np.float64, np.float32)
 DEFAULT_SHARE = 0.9
@@ -170,8 +172,9 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features), or an operator
-            Sparse data are not densified. For data that are not in memory pass ``covariance(source)``. Data in
+        X : array, scipy sparse matrix, DataFrame or AnnData of shape (n_samples, n_features), path, or operator
+            Sparse data are not densified. Of an AnnData object X is taken; for a layer or some of its variables pass
+            ``covariance(adata, layer=..., mask=...)``. The name of a file is read as `covariance` reads it. Data in
             partitions (dask arrays and frames, lists of delayed objects or loaders) stay on the current client's
             cluster.
         y : ignored
@@ -180,11 +183,11 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         -------
         self
         """
-        if is_row_partitions(X):
+        if is_row_partitions(X) or is_annotated(X) or isinstance(X, (str, os.PathLike)):
             X = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
         data = covariance_of_data(X, scale=check_flag(self.scale, "scale"))
         if data is not None:
-            self.mean_, self.scale_ = data.means, data.deviations
+            self.mean_, self.scale_ = data.means, finite_scales(data.deviations)
             self.n_samples_: int | None = data.n_samples
             self._name_features(data)
             return self._fit_operator(data)
@@ -195,7 +198,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         check_no_gaps(X, names)
         operator: Any = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
-        self.mean_, self.scale_ = operator.means, operator.deviations
+        self.mean_, self.scale_ = operator.means, finite_scales(operator.deviations)
         self.n_samples_ = int(X.shape[0])
         if hasattr(self, "feature_names_in_"):  # a frame's names, which became an array above
             operator.names = tuple(self.feature_names_in_)
@@ -219,7 +222,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         operator = as_operator(S)
         self.scale_ = np.ones(operator.size)
         if check_flag(self.scale, "scale"):
-            operator, self.scale_ = correlation_of(operator)
+            operator, deviations = correlation_of(operator)
+            self.scale_ = finite_scales(deviations)
         self.n_samples_ = None if n_samples is None else check_count(n_samples, "n_samples", minimum=2)
         self.mean_ = np.zeros(operator.size)
         self._name_features(operator)
@@ -340,10 +344,31 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _check_new_data(self, X: Any) -> Any:
         check_is_fitted(self)
+        if is_annotated(X):
+            return self._check_annotated(X)
         check_meaning(X, "X")
         X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, reset=False)
         check_no_gaps(X, getattr(self, "feature_names_in_", None))
         return X
+
+    def _check_annotated(self, adata: Any) -> Any:
+        """The numbers of an AnnData object's variables by the names of the fit, in its order."""
+        table = choose_table(adata)
+        names = getattr(self, "feature_names_in_", None)
+        values = table.values
+        if names is not None and tuple(names) != table.names:
+            places = {name: place for place, name in enumerate(table.names)}
+            missing = [name for name in names if name not in places]
+            if missing:
+                message = f"{len(missing)} variables of the fit are not in X, the first is {missing[0]!r}."
+                raise ShapeError(message)
+            values = values[:, [places[name] for name in names]]
+        values = check_array(values, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False)
+        if values.shape[1] != self.n_features_in_:
+            message = f"X has {values.shape[1]} variables; the fit was on {self.n_features_in_}."
+            raise ShapeError(message)
+        check_no_gaps(values, names)
+        return values
 
     @property
     def _n_features_out(self) -> int:

@@ -17,7 +17,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparseigen as se
-from sparseigen.errors import CardinalityError, NonFiniteError, OptionError, RedundantComponentWarning, ShapeError
+from sparseigen.errors import (
+    CardinalityError,
+    DtypeError,
+    NonFiniteError,
+    OptionError,
+    RedundantComponentWarning,
+    ShapeError,
+)
 
 
 def test_scores_are_least_squares_and_invert(data, rng) -> None:
@@ -199,3 +206,26 @@ def test_correlations_between_scores_and_a_warning_for_components_that_repeat(rn
     assert said[0].filename == __file__
     assert abs(paper.score_correlations_[0, 1]) > 0.98
     assert paper.explained_variance_.sum() < 0.7 * pca.explained_variance_.sum()
+
+
+def test_files_are_read(data, tmp_path) -> None:
+    frame = pd.DataFrame(data, columns=[f"v{i}" for i in range(data.shape[1])])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    np.save(tmp_path / "t.npy", data)
+    right = se.SparsePCA(2, 3).fit(frame)
+    for path in (tmp_path / "t.csv", str(tmp_path / "t.npy")):
+        found = se.SparsePCA(2, 3).fit(path)
+        np.testing.assert_allclose(found.components_, right.components_, atol=1e-8)
+    assert se.SparsePCA(2, 3).fit(tmp_path / "t.csv").feature_names_in_.tolist() == list(frame.columns)
+
+
+def test_a_column_of_text_is_named(data) -> None:
+    frame = pd.DataFrame(data).rename(columns=str).assign(city="Oslo", kind="x" * 60)
+    with pytest.raises(
+        DtypeError, match=r"column 'city' of X holds text, such as 'Oslo' \(2 of \d+ columns do\); drop or"
+    ):
+        se.SparsePCA(2, 3).fit(frame)
+    with pytest.raises(DtypeError, match=r"column 'kind' of X holds text, such as 'x+\.\.\.'; drop or encode it first"):
+        se.SparsePCA(2, 3).fit(frame.drop(columns="city"))
+    numbers = pd.DataFrame(data).rename(columns=str).astype(object)
+    assert se.SparsePCA(2, 3).fit(numbers).n_components_ == 2
