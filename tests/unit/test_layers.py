@@ -33,6 +33,7 @@ LAYERS = [
     "problems",
     "components",
     "estimators graphs",
+    "networkx_backend",
     "tools",
     "report",
     "cli",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.errors import ShapeError
 from sparseigen.results.certificate import Certificate, find_by_cardinality, reduce_to_fields
 from sparseigen.results.eigenvector import Stage, StopReason
 from sparseigen.results.figures import bounded_curve
@@ -78,6 +79,38 @@ class DenseSubgraphResult:
             f"DenseSubgraphResult(k={self.k}, density={self.density:.6g}, "
             f"edge_density={self.edge_density:.4g}, {self.solver}, {proof})"
         )
+
+    def subgraph(self, graph: Any) -> Any:
+        """The chosen vertices and the edges among them, as a graph of the same package.
+
+        Parameters
+        ----------
+        graph : networkx, igraph or rustworkx graph, or scipy sparse matrix
+            The graph that was searched.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import sparseigen as se
+        >>> club = nx.karate_club_graph()
+        >>> se.densest_k_subgraph(club, k=5).subgraph(club).number_of_edges()
+        10
+        """
+        package = type(graph).__module__.split(".")[0]
+        places = np.flatnonzero(self.indicator)
+        known = graph.vcount() if package == "igraph" else getattr(graph, "shape", None) or len(graph)
+        count = known if isinstance(known, int) else known[0]
+        if count != self.indicator.size:
+            message = f"graph has {count} vertices; the result is about one with {self.indicator.size}."
+            raise ShapeError(message)
+        if package == "igraph":
+            return graph.induced_subgraph(places.tolist())
+        if package == "rustworkx":
+            indices = list(graph.node_indices())
+            return graph.subgraph([indices[place] for place in places.tolist()])
+        if hasattr(graph, "subgraph"):
+            return graph.subgraph(self.nodes)
+        return graph[places][:, places]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON where the labels are."""
