@@ -21,6 +21,7 @@ from sparseigen.components.sequential import sparse_components
 from sparseigen.config import require
 from sparseigen.errors import OptionError
 from sparseigen.operators import covariance
+from sparseigen.results.figures import draw_bars
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,31 @@ class SelectionStability:
         """One row for each component and each variable it ever chose, as a pandas DataFrame."""
         header, rows = self.to_table()
         return require("pandas", purpose="SelectionStability.to_frame()").DataFrame(rows, columns=header)
+
+    def plot(self, component: int = 0, *, ax: Any = None, engine: str | None = None) -> Any:
+        """How often each variable is chosen, most often first; blue: chosen by the whole data too.
+
+        Parameters
+        ----------
+        component : int
+            Which component, from 0 on.
+        ax : matplotlib axes, optional
+            Where matplotlib is to draw.
+        engine : {"plotly", "matplotlib"}, optional
+            Who draws; without ``ax`` plotly, where it is installed.
+        """
+        wanted = check_position(component, len(self.frequencies), "component") + 1
+        rows = [row for row in self.to_table()[1] if row[0] == wanted]
+        return draw_bars(
+            [name for _, name, _, _ in rows],
+            [often for _, _, often, _ in rows],
+            marked=[chosen for *_, chosen in rows],
+            title=f"component {wanted}, {self.n_resamples} resamples",
+            axis="share of the resamples",
+            purpose="SelectionStability.plot()",
+            ax=ax,
+            engine=engine,
+        )
 
 
 def selection_stability(

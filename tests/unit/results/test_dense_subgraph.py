@@ -41,3 +41,15 @@ def test_the_subgraph_comes_in_the_callers_package() -> None:
     assert found.subgraph(rustworkx.networkx_converter(club)).num_nodes() == 6
     with pytest.raises(ShapeError, match="graph has 3 vertices; the result is about one with 34"):
         found.subgraph(nx.path_graph(3))
+
+
+def test_frames_of_sets_and_curves() -> None:
+    club = nx.karate_club_graph()
+    curve = se.density_curve(club, [5, 3])
+    frame = curve.to_frame()
+    assert frame["k"].tolist() == [5, 3]
+    assert frame["density"].tolist() == curve.densities.tolist()
+    assert frame["nodes"][1] == list(curve[3].nodes)
+    members = curve[5].to_frame(club)
+    assert members["weight_inside"].sum() == curve[5].weight
+    assert curve[5].to_frame()["node"].tolist() == list(curve[5].nodes)
