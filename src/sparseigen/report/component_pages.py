@@ -120,6 +120,7 @@ def component_report(
         "results": [result.to_dict() for result in answer],
         "significance": None if significance is None else _pack_significance(significance, answer, pool),
         "overlap": None if overlap is None else [overlap.to_dict(j) for j in range(len(answer))],
+        "correlations": None if overlap is None else overlap.correlations.tolist(),
     }
     payload["variables"] = pool.used
     facts = {
@@ -134,6 +135,7 @@ def component_report(
             "stability": stability is not None,
             "significance": significance is not None,
         },
+        "correlations": [] if overlap is None or len(answer) < 2 else _list_correlations(overlap),
         "tests": [] if significance is None else _list_tests(payload["significance"], pool),
         "trust": "" if significance is None or significance.robust else CLASSICAL,
         "settings": setting_rows(dict(answer[0].settings) | {"stages": stages_line(answer[0].stages)}, settings),
@@ -291,6 +293,14 @@ def _pack_significance(significance: Significance, answer: Point, pool: _Variabl
             }
         )
     return packed
+
+
+def _list_correlations(overlap: ComponentOverlap) -> list[tuple[str, list[str]]]:
+    """The correlations of the scores as text: one row per component, those before it."""
+    return [
+        (f"PC{j + 1}", [f"{value:+.2f}" if i < j else "" for i, value in enumerate(row)])
+        for j, row in enumerate(overlap.correlations.tolist())
+    ]
 
 
 def _number(value: float) -> float | None:

@@ -49,7 +49,7 @@ function colour(name) {
 
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["ink", "muted", "card", "line", "grid", "accent", "second", "band", "mid", "dot"]) {
+  for (const name of ["ink", "muted", "card", "line", "grid", "accent", "second", "band", "mid", "dot", "cool", "warm"]) {
     themeColours[name] = style.getPropertyValue("--" + name).trim();
   }
 }

@@ -3,6 +3,7 @@
 let page, shown, part = 0, position = -1;
 const loadingsState = { column: null, ascending: false, all: false };
 const HEAT_COLUMNS = 60;
+const SHOWN_BLOCKS = 60;
 
 const nameOf = (variable) => page.variables[variable];
 const share = (value) => (page.total ? value / page.total : value);
@@ -20,15 +21,35 @@ function loadingsOf(component) {
   return component.lookup;
 }
 
-// Variables of the point, those with the largest loading in any component first.
+// Variables of the point in blocks: each in that of the component in which it weighs most, the heaviest first.
 function variablesOf(point) {
   const largest = new Map();
-  for (const component of point.parts) {
+  point.parts.forEach((component, part) => {
     component.variables.forEach((variable, i) => {
-      largest.set(variable, Math.max(largest.get(variable) ?? 0, Math.abs(component.loadings[i])));
+      const weight = Math.abs(component.loadings[i]);
+      if (weight > (largest.get(variable)?.weight ?? 0)) largest.set(variable, { weight, part });
     });
+  });
+  const compare = (a, b) => a.part - b.part || b.weight - a.weight;
+  return [...largest.keys()].sort((a, b) => compare(largest.get(a), largest.get(b)));
+}
+
+// At most so many of them, of every block an equal part: a block that needs less leaves its room to the others.
+function heaviestOf(point, most) {
+  const all = variablesOf(point);
+  if (all.length <= most) return all;
+  const lookups = point.parts.map(loadingsOf);
+  const blockOf = (variable) => {
+    const weights = lookups.map((lookup) => Math.abs(lookup.get(variable) ?? 0));
+    return weights.indexOf(Math.max(...weights));
+  };
+  const blocks = point.parts.map((_, part) => all.filter((variable) => blockOf(variable) === part));
+  const kept = blocks.map(() => 0);
+  for (let left = most, moved = true; left > 0 && moved;) {
+    moved = false;
+    blocks.forEach((block, i) => { if (left > 0 && kept[i] < block.length) { kept[i] += 1; left -= 1; moved = true; } });
   }
-  return [...largest.keys()].sort((a, b) => largest.get(b) - largest.get(a));
+  return blocks.flatMap((block, i) => block.slice(0, kept[i]));
 }
 
 function curveSays() {
@@ -49,7 +70,10 @@ function curvePicture() {
   }
   traces.push({ x: k, y: firsts.map((c) => share(c.value)), name: "found", mode: "lines", line: { width: 2.5, color: colour("accent") },
     fill: certified ? "tonexty" : "none", fillcolor: colour("band"), hovertemplate: lineHover("explained") });
-  if (page.dense) {
+  const onView = page.answer.parts[0].k <= k[k.length - 1]; // an answer beyond the path is not drawn
+  const top = Math.max(...firsts.map((c) => share(c.upper ?? c.value)), onView ? share(page.answer.parts[0].value) : 0);
+  const near = page.dense && share(page.dense) <= 1.6 * top; // further off it would squash the curve
+  if (near) {
     traces.push({ x: [k[0], k[k.length - 1]], y: [share(page.dense), share(page.dense)], name: "with all variables", mode: "lines",
       line: { dash: "dash", width: 1.2, color: colour("muted") }, hovertemplate: "without a limit on k: %{y}<extra></extra>" });
   }
@@ -61,9 +85,10 @@ function curvePicture() {
     traces,
     layout: { height: narrow() ? 320 : 360, showlegend: true, shapes: [shownMark(shown.k, share(current.value))], xaxis: { title: { text: "number of variables k" }, range: padded(k) },
       yaxis: { title: { text: page.total ? "share of total variance" : "variance" }, tickformat: page.total ? ".0%" : undefined,
-        hoverformat: page.total ? ".2%" : ".5g", rangemode: "tozero" } },
+        hoverformat: page.total ? ".2%" : ".5g", range: [0, 1.06 * Math.max(top, near ? share(page.dense) : 0)] } },
     says: curveSays(),
-    note: certified ? "The optimum lies in the coloured band: the line was found, the dotted line is a proven limit." : "This path has no certificates: it shows what was found, not what is possible.",
+    note: (certified ? "The optimum lies in the coloured band: the line was found, the dotted line is a proven limit." : "This path has no certificates: it shows what was found, not what is possible.") +
+      (page.dense && !near ? ` Without a limit on k a component explains ${shownShare(page.dense)}.` : ""),
   };
 }
 
@@ -102,7 +127,7 @@ function heatColumns() {
 function heatPicture() {
   const columns = heatColumns();
   const all = variablesOf(shown);
-  const variables = all.slice(0, SHOWN_BARS).reverse();
+  const variables = heaviestOf(shown, shown.parts.length > 1 ? SHOWN_BLOCKS : SHOWN_BARS).reverse();
   const names = variables.map(nameOf);
   const z = variables.map((variable) => columns.lookups.map((lookup) => lookup.get(variable) ?? null));
   const few = columns.lookups.length <= 8;
@@ -117,13 +142,15 @@ function heatPicture() {
   if (few) {
     trace.text = z.map((row) => row.map((v) => (v === null ? "" : v.toFixed(2))));
     trace.texttemplate = "%{text}";
+    trace.textfont = { color: colour("ink"), size: 12 }; // readable on every shade between the pale ends below
+    trace.colorscale = [[0, colour("warm")], [0.5, colour("mid")], [1, colour("cool")]];
   }
   const shapes = columns.at < 0 ? [] : [{ type: "rect", x0: columns.at - 0.5, x1: columns.at + 0.5, y0: -0.5, y1: names.length - 0.5,
     line: { color: colour("ink"), width: 1.5 } }];
   return {
     traces: [trace],
     layout: { height: 70 + 20 * Math.max(3, names.length), margin: { l: nameMargin(tickNames(names)), r: 16, t: 8, b: 44 }, shapes,
-      xaxis: { title: { text: columns.title }, tickvals: ticks, ticktext: ticks.map((i) => columns.ticks[i]), showgrid: false, zeroline: false },
+      xaxis: { title: { text: columns.title }, side: "bottom", tickvals: ticks, ticktext: ticks.map((i) => columns.ticks[i]), showgrid: false, zeroline: false },
       yaxis: { ...NAME_TICKS, tickvals: names.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.5, Math.max(3, names.length) - 0.5], showgrid: false, zeroline: false } },
     says: `Heat map of the loadings of ${names.length} variables over ${columns.lookups.length} columns (${columns.title}).`,
     note: (all.length > names.length ? `The ${names.length} of ${all.length} variables with the largest loadings. ` : "") + (columns.at < 0 ? "" : "The variables of the k shown (framed), followed along the path. ") +
