@@ -43,7 +43,8 @@ class Pictures:
         ['x0', 'x1']
         """
         pandas = require("pandas", purpose="SparsePCA.loadings_frame()")
-        frame = pandas.DataFrame(self.components_.T, index=self._list_names(), columns=self._list_components())
+        loadings = self.components_.T + 0.0  # no minus zeros
+        frame = pandas.DataFrame(loadings, index=self._list_names(), columns=self._list_components())
         return frame if all_variables else frame[(frame != 0.0).any(axis=1)]
 
     def plot(

@@ -98,7 +98,7 @@ function drawingPicture() {
       yaxis: { range: yRange, ...(page.isMap ? { ...degrees, scaleanchor: "x", scaleratio: 1 / Math.cos((middle * Math.PI) / 180) } : plain) } },
     says: `Drawing of ${drawn} members` + (page.isMap ? " on a map by longitude and latitude." : "."),
     note: (drawn < point.k ? `${drawn} of ${point.k} members are drawn. ` : "") + (point.edges.length ? `Lines: the ${point.edges.length} heaviest connections, the wider the heavier. ` : "") +
-      (page.isMap ? "Grey: everyone else. Across: longitude, up: latitude." : "Close together: strongly connected. Larger dots: more weight to the others."),
+      (page.isMap ? "Grey: everyone else. Across: longitude, up: latitude; no coastlines are drawn." : "Close together: strongly connected. Larger dots: more weight to the others."),
   };
 }
 
