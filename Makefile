@@ -10,7 +10,7 @@ export SPARSEIGEN_DATA ?= $(abspath $(wildcard ../shared/data))
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
   test-ecosystem wheel-test lock lock-dev lock-oldest audit test-oldest test-newest coverage mutants fuzz stress sanitize \
-  reproduce bench bench-quick bench-micro bench-certificates bench-graphs bench-scale clean
+  reproduce bench bench-quick bench-micro bench-certificates bench-choosing bench-graphs bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -31,6 +31,7 @@ help:
 	@echo "make reproduce  every number of the paper, run again and compared: docs/reproduction.md; all points in build/reproduction"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers: tests and fuzzers"
 	@echo "make bench-certificates  gaps and seconds of every bound, of the exact method, and of the default answer"
+	@echo "make bench-choosing  number of components and of variables: planted, noise, fresh designs, beside other rules"
 	@echo "make bench-graphs  densest subgraphs: Frank-Wolfe beside ours, a graph of 100 million arcs"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
@@ -216,6 +217,10 @@ reproduce: $(VENV)/.docs-ready
 # ARGS="default --quick --before PYTHON" compares the default answer with that of an earlier version.
 bench-certificates: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.certificates $(ARGS)
+
+# ARGS="noise fresh --seed 7" chooses parts and draws the same again.
+bench-choosing: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.choosing $(ARGS)
 
 bench-graphs: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.graphs

@@ -87,6 +87,7 @@ NEEDS = {
     "plot_million_variables.py": _gpu_reason,
     "plot_newsgroups.py": _data_reason,
     "plot_web.py": _data_reason,
+    "plot_what_are_my_components.py": _data_reason,
 }
 """Example -> what says why it cannot run here, or None. Examples without a row always run."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from benchmarks.gpu import problems
 from benchmarks.gpu.timings import runs_together
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.scaled_rows import improve_weights, scaled_row_values
+from sparseigen.components.automatic import find_components
 from sparseigen.kernels import torch_kernels
 
 Row = tuple[str, bool, str]
@@ -126,6 +128,27 @@ def equal_components(name: str, data: Any) -> Iterator[Row]:
         yield f"{name}, {np.dtype(dtype).name}, components by deflation", same == 3, detail
 
 
+def equal_choice(scale: bool) -> Iterator[Row]:
+    """How many components there are and which variables take part, found on the device and on the CPU."""
+    rng = np.random.default_rng(9)
+    data = rng.standard_normal((200, 20_000))
+    for begin in (0, 100, 200):
+        data[:, begin : begin + 30] += rng.standard_normal((200, 1))
+    kind = "correlation" if scale else "covariance"
+    reference, _ = find_components(se.covariance(data, scale=scale), "auto", "auto", certify=False)
+    for dtype in (np.float64, np.float32):
+        operator = se.covariance(data.astype(dtype), scale=scale, device="cuda")
+        began = time.perf_counter()
+        found, significance = find_components(operator, "auto", "auto")
+        seconds = time.perf_counter() - began
+        holds = len(found) == len(reference) == 3 and significance is not None and bool(significance.significant.all())
+        shared = [len(np.intersect1d(a.support, b.support)) for a, b in zip(found, reference, strict=False)]
+        wanted = [result.cardinality for result in reference]
+        detail = f"{len(found)} components, {shared} of {wanted} variables shared, {seconds:.1f} s"
+        holds = holds and all(s >= 0.9 * r.cardinality for s, r in zip(shared, reference, strict=False))
+        yield f"automatic components of 20,000 variables, {kind}, {np.dtype(dtype).name}", holds, detail
+
+
 def equal_options(data: Any) -> Iterator[Row]:
     """Ties, nonnegative loadings, deflation and cupy input."""
     host, device = se.covariance(data), se.covariance(data, device="cuda")
@@ -233,6 +256,8 @@ def all_checks(gene_folder: Path | None) -> Iterator[Row]:
         yield from equal_supports(label, data, cardinalities)
         yield from equal_paths(label, data)
         yield from equal_components(label, data)
+    for scale in (False, True):
+        yield from equal_choice(scale)
     yield from equal_options(problems.toy(3))
     yield from recording_with_garbage(problems.toy(5))
     yield from block_and_bound(problems.spiked(100, 1000, 4), [1, 2, 5, 10, 20, 35, 50, 75, 100, 200, 400, 1000])

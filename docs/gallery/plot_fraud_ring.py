@@ -26,8 +26,8 @@ payments = pd.concat([payments, pd.DataFrame(inside, columns=columns)], ignore_i
 print(payments.head(3).round(2).to_string(index=False))
 
 # %%
-# How many members? Counting payments (not amounts), the density of the best group of k rises while the ring is filled, and
-# falls when others must join. The band is what no group of k accounts can exceed.
+# How many members? Counting payments (not amounts), the density of the best group of k rises while the ring is filled,
+# and falls when others must join. The band is what no group of k accounts can exceed.
 curve = se.density_curve(payments, range(6, 41, 2), weight=None)
 best = max(curve, key=lambda found: found.density)
 print(f"densest: {best.k} accounts, {best.density:.2f} payments with the others on average, {best.certificate}")

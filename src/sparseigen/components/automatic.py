@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.arguments import check_cardinality, check_choice, check_count, check_sparsity
+from sparseigen.checks.arguments import check_choice, check_count, check_sparsity
 from sparseigen.checks.memory import available_bytes
 from sparseigen.components.choosing import (
     LEAST_EVIDENCE,
@@ -196,7 +196,7 @@ def find_components(
     >>> pitprops = se.datasets.load_pitprops()
     >>> results, significance = find_components(pitprops.operator(), "auto", "auto", n_samples=180)
     >>> [result.cardinality for result in results]
-    [7, 8, 7, 2]
+    [7, 8, 6, 4]
     >>> significance.describe(0, results[0].cardinality)
     '9 variables take part (FDR 1%), these 7 carry 97% of the component'
     """
@@ -204,7 +204,7 @@ def find_components(
     check_share(DEFAULT_SHARE if share is None else share)
     most = operator.size
     if max_cardinality is not None:
-        most = check_cardinality(max_cardinality, operator.size, subject="max_cardinality")
+        most = min(most, check_count(max_cardinality, "max_cardinality"))
     wanted = check_sparsity(cardinality, operator.size, 1 if count is None else count).cardinalities
     tests = make_tests(operator, n_samples, needed=count is None or wanted is None)
     if wanted is None and tests is not None and deflation != BLOCK:

@@ -53,6 +53,9 @@ SAME_SHARE = 0.8
 """Sets that share this much are the same component."""
 MOST_COMPONENTS = 50
 """Where the number of components is to be found."""
+FACTOR_STEPS, LOADING_STEPS, LEAST_NOISE = 3, 20, 0.25
+"""Products and cheap steps to the loadings of a component, and the least share of a variable that is noise: two near
+copies of each other must not be the whole score."""
 FEWEST_FREE = 4
 """Degrees of freedom below which nothing can be significant."""
 
@@ -125,8 +128,34 @@ def choose_components(
         if share is not None:
             found = replace(found, cardinality=_shrink(tests, found, share))
         chosen.append(found)
-        tests.take_out(found.vector)
+        tests.take_out(_weigh_by_noise(tests, found.vector))
     return chosen
+
+
+def _weigh_by_noise(tests: VariableTests, vector: SparseVector) -> SparseVector:
+    """The weights whose scores leave nothing of a component behind: loading over noise variance.
+
+    With loadings l and noise variances psi the covariance is ll' + Diag(psi). Regression on the scores of the leading
+    eigenvector leaves a part of ll' where the psi differ, which would count as another component; with the weights
+    l / psi (Bartlett's factor scores) the covariance with the score is along l, and only -ll' / (l'Diag(psi)^-1 l) is
+    left. Loadings are those that explain the covariances between different variables.
+    """
+    indices, weights = vector.indices, vector.weights
+    variances = tests.variances[indices]
+    for _ in range(FACTOR_STEPS):
+        between = tests.apply([SparseVector(indices, weights)])[indices, 0] - weights * variances
+        length = float(weights @ between)
+        if not length > 0.0:
+            return vector
+        loadings = between / np.sqrt(length)
+        for _ in range(LOADING_STEPS):  # each variable's own part is missing from the sum that scales its loading
+            along = float(weights @ loadings) - weights * loadings
+            whole = between / np.where(along > 0.0, along, np.inf)
+            loadings = np.copysign(np.sqrt(loadings * whole), between)  # halfway: whole steps go to and fro
+        noise = np.maximum(variances - loadings**2, LEAST_NOISE * variances)
+        weights = loadings / noise
+        weights = weights / np.linalg.norm(weights)
+    return SparseVector(indices, weights)
 
 
 def choose_one(tests: VariableTests) -> ChosenComponent | None:
@@ -146,7 +175,7 @@ def choose_one(tests: VariableTests) -> ChosenComponent | None:
             continue
         weights, value = tests.lead(members)
         if value < float(weights**2 @ tests.original[members]) * (1.0 - 1e-9):
-            return None  # less than one variable of it had alone: what deflation leaves of components before
+            continue  # less than one variable of it had alone: what deflation leaves of components before
         found_vector = SparseVector(members, weights)
         return _describe(tests, found_vector, value, statistics, evidence, scaled=scaled)
     return None

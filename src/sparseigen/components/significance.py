@@ -40,6 +40,11 @@ LARGEST_DECOMPOSED, LONG_ITERATION = 1500, 100
 """Size of the eigenproblems that are solved by decomposition, and power steps for larger ones."""
 LARGEST_SCAN, SCANNED_AT_ONCE = 2e10, 256
 """Multiplications that all pairs of variables may cost, and variables at a time."""
+LARGEST_VALUE, NORMAL_MEDIAN = 2.0, 0.6745
+"""In standard deviations: what is above counts as this much where pairs are looked at; and the median magnitude of a
+normal variable in the same unit."""
+FEW_SAMPLES = 256
+"""Whose inner products cost no more than a subspace iteration."""
 CACHED_ROWS = 1 << 22
 """Numbers of a part of the variables that are copied for repeated products with it."""
 
@@ -141,9 +146,8 @@ class VariableTests(ABC):
         least = 2.0 * np.log(len(live))
         for begin in range(0, len(live), SCANNED_AT_ONCE):
             part = live[begin : begin + SCANNED_AT_ONCE]
-            r = self.covary(part)[live]
+            r = self.correlate(part)[live]
             r /= lengths[:, None]
-            r /= lengths[begin : begin + len(part)]
             r[begin + np.arange(len(part)), np.arange(len(part))] = 0.0
             z = self.freedom * r * r
             strengths[part] = np.maximum(z - least, 0.0, out=z).sum(axis=0)
@@ -155,8 +159,8 @@ class VariableTests(ABC):
         """Multiplications for the covariances of all pairs."""
 
     @abstractmethod
-    def covary(self, indices: Indices) -> Floats:
-        """The covariances of all variables with some, shape (p, len(indices))."""
+    def correlate(self, indices: Indices) -> Floats:
+        """The covariances of all variables with some, these of variance 1; shape (p, len(indices))."""
 
     def excess(self, vector: SparseVector) -> float:
         """w'Aw less what the variables would have alone: the sum of the covariances between different members."""
@@ -191,9 +195,16 @@ class RowTests(VariableTests):
         """A product with the data for every variable."""
         return float(self.size) ** 2 * self.n_samples
 
-    def covary(self, indices: Indices) -> Floats:
-        """One product with the data."""
-        return self.samples.multiply(self.samples.gather(indices).T) / self.divisor
+    def correlate(self, indices: Indices) -> Floats:
+        """One product with the data, large values cut: two outliers in one sample are not a relation."""
+        rows = self.samples.gather(indices)
+        middle = np.median(np.abs(rows), axis=1) / NORMAL_MEDIAN  # a standard deviation that outliers do not raise
+        usual = np.where(middle > 0.0, middle, np.sqrt(self.variances[indices]))
+        most = LARGEST_VALUE * usual[:, None]
+        rows = np.clip(rows, -most, most)
+        rows -= rows.mean(axis=1, keepdims=True)
+        deviations = np.sqrt(np.einsum("ij,ij->i", rows, rows) / self.divisor)
+        return self.samples.multiply((rows / np.where(deviations > 0.0, deviations, np.inf)[:, None]).T) / self.divisor
 
     def submatrix(self, indices: Indices) -> Floats:
         """From the chosen variables alone."""
@@ -259,8 +270,16 @@ class RowTests(VariableTests):
         return parts / np.where(self.live, self.variances, np.inf) if scaled else parts
 
     def _lead_scores(self, *, scaled: bool, count: int = 16, steps: int = 8) -> Floats:
-        """An orthonormal basis near the leading score vectors, by subspace iteration from the last ones found."""
+        """An orthonormal basis of the leading score vectors, of many samples near it.
+
+        Those come by subspace iteration from the last ones found; few samples by their inner products, at that cost.
+        """
         count = min(count, self.n_samples, self.size)
+        if self.n_samples <= FEW_SAMPLES:
+            weights = np.zeros(self.size)
+            weights[self.live] = 1.0 / self.variances[self.live] if scaled else 1.0
+            vectors: Floats = np.linalg.eigh(self.samples.multiply_samples(weights))[1][:, -count:]
+            return vectors
         basis = self._directions.get(scaled)
         if basis is None:
             basis = np.random.default_rng(0).standard_normal((self.n_samples, count))
@@ -294,9 +313,9 @@ class MatrixTests(VariableTests):
         """Every column of the matrix."""
         return float(self.operator.costs.product) * self.size
 
-    def covary(self, indices: Indices) -> Floats:
+    def correlate(self, indices: Indices) -> Floats:
         """Some columns of the matrix."""
-        return self.operator.submatrix(np.arange(self.size), indices)
+        return self.operator.submatrix(np.arange(self.size), indices) / np.sqrt(self.variances[indices])
 
     def submatrix(self, indices: Indices) -> Floats:
         """A block of the matrix."""
@@ -381,17 +400,19 @@ def select(statistics: Floats, freedom: int, level: float, count: int) -> Indice
 
 
 def weigh_evidence(statistics: Floats, freedom: int, count: int) -> float:
-    """How far the members' p-values beat the number of sets of that size among ``count`` variables, in logarithms.
+    """How far the members' p-values beat the number of sets that were open to choice, in logarithms.
 
-    -1/2 sum log p_j - log binomial(count, k): a union bound in form, whose factor 1/2 allows for members that depend
-    on each other and is calibrated on noise, not derived.
+    -1/2 sum log p_j - log binomial(count, k) + log w_k: a union bound in form, over the sets of k among ``count``
+    variables and over k itself, with w_k = 1/k^2 divided by the sum of those from k = 2 on. The factor 1/2 allows for
+    members that depend on each other: for pairs, whose two tests are one, that is exact; for larger sets it is
+    calibrated on noise, not derived.
     """
     from scipy.special import gammaln
 
     k = len(statistics)
     p_values = np.maximum(find_p_values(statistics, freedom), 1e-300)
     sets = gammaln(count + 1) - gammaln(k + 1) - gammaln(count - k + 1)
-    return float(-0.5 * np.log(p_values).sum() - sets)
+    return float(-0.5 * np.log(p_values).sum() - sets - np.log(k * k * (np.pi**2 / 6.0 - 1.0)))
 
 
 def _studentise(numerator: Floats, squared_errors: Floats) -> Floats:

@@ -19,6 +19,8 @@ from sparseigen.operators.contract import Indices, find_exponent
 
 Floats = NDArray[np.float64]
 
+SAMPLES_AT_ONCE = 64
+"""Whose products with the variables are held, where those of all samples are needed."""
 NEGLIGIBLE = 1e-12
 """Scores whose squared length is below this share of what they had add no direction to those taken out."""
 
@@ -55,6 +57,14 @@ class Samples(ABC):
     @abstractmethod
     def gather(self, indices: Indices) -> Floats:
         """Some variables, one per row, shape (len(indices), n)."""
+
+    def multiply_samples(self, weights: Floats) -> Floats:
+        """The inner products of the samples, X Diag(w) X', shape (n, n)."""
+        parts = []
+        for begin in range(0, self.n_samples, SAMPLES_AT_ONCE):
+            some = np.eye(self.n_samples, min(SAMPLES_AT_ONCE, self.n_samples - begin), -begin)
+            parts.append(self.combine(weights[:, None] * self.multiply(some)))
+        return np.column_stack(parts)
 
     @abstractmethod
     def without(self, scores: Floats) -> Samples:
@@ -99,6 +109,11 @@ class DenseSamples(Samples):
     def gather(self, indices: Indices) -> Floats:
         """A copy of the chosen rows."""
         return self.variables[indices].astype(np.float64)
+
+    def multiply_samples(self, weights: Floats) -> Floats:
+        """One matrix product."""
+        weighted = self.variables * weights.astype(np.float32)[:, None]
+        return (self.variables.T @ weighted).astype(np.float64)
 
     def without(self, scores: Floats) -> Samples:
         """Another copy of the data, less their regression on the scores."""

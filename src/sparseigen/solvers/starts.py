@@ -6,7 +6,7 @@ function here and a row in STARTS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,24 +94,28 @@ def backward(operator: Operator, cardinality: int, options: SolverOptions) -> li
 
 def columns(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
     """The columns of A with the largest top-k energy (sum of the k largest squares), each truncated to k."""
-    pool = _column_pool(operator)
-    energies, energies_without_diagonal = _energies(operator, pool, cardinality)
-    # On noise the diagonal hides what the columns share, so a few starts are chosen without it.
-    by_energy = np.argsort(-energies, kind="stable")[:COLUMN_STARTS]
-    by_rest = np.argsort(-energies_without_diagonal, kind="stable")[: COLUMN_STARTS // 2]
-    strongest = np.array(list(dict.fromkeys([*pool[by_energy].tolist(), *pool[by_rest].tolist()])), dtype=np.int64)
+    (strongest,) = find_strong_columns(operator, [cardinality])
     vectors = zip(strongest.tolist(), operator.columns(strongest).T, strict=True)
     starts = [_truncate(f"column {j}", column, cardinality, options) for j, column in vectors]
     return [start for start in starts if start is not None]
 
 
-def _energies(operator: Operator, pool: Indices, cardinality: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Top-k energies of the columns, and top-(k - 1) energies off the diagonal."""
-    energies, energies_without_diagonal = np.empty(len(pool)), np.empty(len(pool))
+def find_strong_columns(operator: Operator, cardinalities: Sequence[int]) -> list[Indices]:
+    """For each cardinality the columns of largest top-k energy and of largest top-(k - 1) energy off the diagonal.
+
+    On noise the diagonal hides what the columns share, so a few are chosen without it. Columns are formed once.
+    """
+    pool = _column_pool(operator)
+    energies = np.empty((len(cardinalities), 2, len(pool)))
     for block in _blocks(pool, operator):
         columns = operator.native_columns(pool[block])
-        energies[block], energies_without_diagonal[block] = kernels.column_energies(columns, pool[block], cardinality)
-    return energies, energies_without_diagonal
+        for place, cardinality in enumerate(cardinalities):
+            energies[place, :, block] = kernels.column_energies(columns, pool[block], cardinality)
+    by_energy = np.argsort(-energies, axis=2, kind="stable")
+    return [
+        np.array(list(dict.fromkeys([*pool[first[:COLUMN_STARTS]], *pool[rest[: COLUMN_STARTS // 2]]])), dtype=np.int64)
+        for first, rest in by_energy
+    ]
 
 
 def random(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:

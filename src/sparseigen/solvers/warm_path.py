@@ -17,9 +17,17 @@ import numpy as np
 
 from sparseigen import kernels
 from sparseigen.kernels.eigen import warm_eigenpair
-from sparseigen.operators.contract import Indices, Operator, SparseVector, Vector, Weights
+from sparseigen.operators.contract import (
+    LARGEST_MATERIALISED,
+    Indices,
+    Operator,
+    SparseVector,
+    Vector,
+    Weights,
+)
 from sparseigen.solvers.eigenpairs import LARGEST_DENSE_PROBLEM, SupportBlock, best_on_support, lower_end
 from sparseigen.solvers.interface import KeepWhenInterrupted, Progress, SolverOptions
+from sparseigen.solvers.starts import find_strong_columns
 from sparseigen.solvers.truncated_power import iterate_many, solve_truncated_power
 
 PRODUCTS_PER_POINT = 4
@@ -35,6 +43,9 @@ JUMP, JUMPS_EVERY = 16, 2
 to its neighbours."""
 PLAIN_STEPS = 2
 """Power steps from a distant point before its support is looked up or solved: most of them lead to a known one."""
+SURVEYED, SURVEYS, SURVEY_WORK = 64, 3, 2e9
+"""Up to which cardinality all columns are looked at for starts, at how many of them, and multiplications for that:
+groups of few variables are missed by starts that a whole matrix suggests."""
 MAX_SWEEPS = 8
 BLOCK_RTOL, BLOCK_ITERATIONS = 1e-6, 200
 """Where a block of runs ends: its supports are solved exactly and climbed from anyway."""
@@ -69,7 +80,21 @@ def warm_path(
         for cardinality, vector in _solve_in_block(climber.operator, cardinalities, options):
             climber.climb(cardinality, vector.indices, vector.weights)
         climber.sweep(options)
+        if options.effort != "quick" and climber.start_from(_survey_columns(climber.operator, cardinalities)):
+            climber.sweep(options)
     return [(vector, value - shift) for vector, value in climber.points()]
+
+
+def _survey_columns(operator: Operator, cardinalities: Sequence[int]) -> dict[int, Indices]:
+    """For each small cardinality the columns of largest top-k energy, where looking at all of them is affordable."""
+    small = [k for k in cardinalities if 1 < k <= SURVEYED]
+    costs = operator.costs
+    affordable = operator.size <= LARGEST_MATERIALISED and costs.affordable_columns >= operator.size
+    if not (small and affordable and costs.step(1) * operator.size <= SURVEY_WORK):
+        return {}
+    looked_at = sorted({small[round(place)] for place in np.linspace(0, len(small) - 1, SURVEYS)})
+    strongest = dict(zip(looked_at, find_strong_columns(operator, looked_at), strict=True))
+    return {k: strongest[min(looked_at, key=lambda other: abs(np.log(other / k)))] for k in small}
 
 
 def _solve_in_block(
@@ -140,6 +165,18 @@ class _Climber:
             if not (jumped or stepped):
                 break
         self._sweep_up(1)
+
+    def start_from(self, columns: dict[int, Indices]) -> bool:
+        """Climb at each cardinality from some columns of the matrix; whether any point is better for it."""
+        before = dict(self.best)
+        numbers = np.unique(np.concatenate([*columns.values()])) if columns else np.zeros(0, dtype=np.int64)
+        formed = dict(zip(numbers.tolist(), self.operator.columns(numbers).T, strict=True)) if len(numbers) else {}
+        for cardinality, chosen in columns.items():
+            for column in chosen.tolist():
+                indices = kernels.largest_magnitudes(np.ascontiguousarray(formed[column]), cardinality)
+                start = self._step_plainly(cardinality, indices, formed[column][indices], steps=PLAIN_STEPS)
+                self.climb(cardinality, *start)
+        return any(self.best[k] is not before[k] for k in columns)
 
     def _sweep_up(self, stride: int, interval: int = 1) -> bool:
         """Extend points to larger cardinalities; with stride 1 no value then lies below its left neighbour's."""

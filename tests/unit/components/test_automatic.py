@@ -9,7 +9,7 @@ from scipy import sparse
 import sparseigen as se
 from sparseigen.components.automatic import MOST_COMPONENTS, find_components, make_tests, warn_of_noise
 from sparseigen.components.significance import MatrixTests, RowTests
-from sparseigen.errors import CardinalityError, NotSignificantWarning, OptionError
+from sparseigen.errors import NotSignificantWarning, OptionError
 from sparseigen.operators import as_operator
 
 BLOCKS = (np.arange(20), np.arange(20, 35))
@@ -91,8 +91,9 @@ def test_a_limit_keeps_the_strongest(data) -> None:
     assert len(pca.significance_.taking_part[0]) >= 19
     assert 0.2 < pca.significance_.carried[0] < 0.6
     assert "these 6 carry" in pca.significance_.describe(0, 6)
-    with pytest.raises(CardinalityError, match="max_cardinality"):
+    with pytest.raises(OptionError, match="max_cardinality"):
         se.SparsePCA(max_cardinality=0).fit(data)
+    assert se.SparsePCA(max_cardinality=10**6).fit(data).cardinality_ == se.SparsePCA().fit(data).cardinality_
 
 
 def test_given_cardinalities_stay_and_are_tested(data) -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.components.choosing import choose_components, choose_one
+from sparseigen.components.choosing import _weigh_by_noise, choose_components, choose_one
 from sparseigen.components.significance import MatrixTests, RowTests
 from sparseigen.operators import as_operator
+from sparseigen.operators.contract import SparseVector
 
 
 def plant(rng, n: int, p: int, sizes: list[int], loading: float = 1.0):
@@ -68,6 +69,35 @@ def test_a_broad_component_is_one_component(rng) -> None:
     assert len(chosen) == 1
     assert len(chosen[0].significant) > 100
     assert chosen[0].cardinality <= len(chosen[0].significant)
+
+
+def test_unequal_noise_leaves_nothing_of_a_component_behind(rng) -> None:
+    for _ in range(5):
+        deviations = np.exp(0.7 * rng.standard_normal(200))
+        data = rng.standard_normal((300, 200)) * deviations
+        data[:, :20] += rng.standard_normal((300, 1))
+        chosen = choose_components(make_tests(data))
+        assert len(chosen) == 1
+
+
+def test_scores_weighted_by_noise_are_along_the_loadings(rng) -> None:
+    loadings, noise = rng.uniform(0.5, 1.5, 12), np.exp(rng.standard_normal(12))
+    matrix = np.outer(loadings, loadings) + np.diag(noise)
+    tests = MatrixTests(as_operator(matrix), 1000)
+    members = np.arange(12)
+    weighted = _weigh_by_noise(tests, SparseVector(members, np.linalg.eigh(matrix)[1][:, -1]))
+    np.testing.assert_allclose(weighted.weights, (loadings / noise) / np.linalg.norm(loadings / noise), atol=0.02)
+    tests.take_out(weighted)
+    left = tests.submatrix(members)
+    assert (left - np.diag(left.diagonal())).max() < 0.02  # nothing that varies together is left
+
+
+def test_outliers_in_one_sample_are_not_pairs(rng) -> None:
+    data = rng.standard_normal((100, 400))
+    data[:, :4] += 1.2 * rng.standard_normal((100, 1))
+    data[0, 200:260] = 40.0
+    strengths = make_tests(data, scale=True).scan_pairs()
+    assert set(np.argsort(-strengths)[:4]) == set(range(4))
 
 
 def test_a_share_of_the_variance_gives_fewer_variables(rng) -> None:

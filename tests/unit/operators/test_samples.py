@@ -55,6 +55,8 @@ def test_sums_are_those_of_the_centred_data(kind, scale, data, tmp_path, rng) ->
         expected = np.column_stack([X.T @ scores, X.T @ (w * scores), (X * X).T @ w])
         np.testing.assert_allclose(samples.moments(scores, w), expected, atol=5e-4)
         np.testing.assert_allclose(samples.gather(indices), X[:, indices].T, atol=2e-5)
+        v = rng.random(12)
+        np.testing.assert_allclose(samples.multiply_samples(v), (X * v) @ X.T, atol=5e-4)
         hat = np.full(40, 1 / 40) + (taken**2).sum(axis=1)
         np.testing.assert_allclose(samples.leverages, hat, atol=1e-5)
         assert samples.removed == removed

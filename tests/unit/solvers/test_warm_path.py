@@ -8,7 +8,8 @@ import pytest
 import sparseigen as se
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
-from sparseigen.solvers.warm_path import _Climber
+from sparseigen.solvers.interface import SolverOptions
+from sparseigen.solvers.warm_path import _Climber, warm_path
 
 
 def test_path_takes_answers_from_larger_and_smaller_cardinalities(rng) -> None:
@@ -32,3 +33,15 @@ def test_paths_of_supports_too_large_for_dense_problems(data, monkeypatch) -> No
         monkeypatch.setattr(f"sparseigen.solvers.{module}.LARGEST_DENSE_PROBLEM", 4)
     products = se.cardinality_path(matrix, [2, 6, 8], certify=False)
     np.testing.assert_allclose(products.values, dense.values, rtol=1e-9)
+
+
+def test_small_groups_far_from_the_leading_directions_are_found(rng) -> None:
+    # Many variables that vary together a little, and six that do so strongly: only their own columns show them.
+    data = rng.standard_normal((60, 600)) + 0.8 * rng.standard_normal((60, 1)) * (np.arange(600) < 500)
+    data[:, 590:596] = rng.standard_normal((60, 1)) + 0.2 * rng.standard_normal((60, 6))
+    operator = se.covariance(data, scale=True)
+    grid = [2, 3, 4, 6, 9, 14, 20, 32, 48, 80, 120, 200]
+    points = dict(zip(grid, warm_path(operator, grid, SolverOptions()), strict=True))
+    assert set(points[6][0].indices) == set(range(590, 596))
+    for k in (2, 4, 6, 9):
+        assert points[k][1] >= se.sparse_eigenvector(operator, k, start="columns").value * (1 - 1e-9)
