@@ -61,10 +61,12 @@ def sparse_pca(
 
     Examples
     --------
-    >>> import anndata, numpy as np  # doctest: +SKIP
+    >>> import anndata, scanpy  # doctest: +SKIP
     >>> import sparseigen as se
     >>> cells = anndata.read_h5ad("cells.h5ad")  # doctest: +SKIP
     >>> se.tools.sparse_pca(cells, n_components=5, cardinality=30)  # doctest: +SKIP
+    >>> cells.obsm["X_spca"].shape, cells.varm["SPCs"].shape  # doctest: +SKIP
+    ((2638, 5), (13714, 5))
     >>> scanpy.pp.neighbors(cells, use_rep="X_spca")  # doctest: +SKIP
     >>> scanpy.pl.embedding(cells, "spca", color="cell_type")  # doctest: +SKIP
     """
