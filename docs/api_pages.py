@@ -27,6 +27,7 @@ MODULES = {
     "estimators": "Estimators",
     "operators": "Operators",
     "datasets": "Data sets",
+    "tools": "AnnData objects",
     "report": "Report pages",
     "errors": "Errors and warnings",
 }

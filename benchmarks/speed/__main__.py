@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 
 from benchmarks.speed.bandwidth import show_bandwidth
+from benchmarks.speed.busy import show_busy
 from benchmarks.speed.iterations import show_iterations
 from benchmarks.speed.measuring import Places, measure
 from benchmarks.speed.path import show_path
@@ -24,6 +25,7 @@ TABLES = {
     "screening": show_screening,
     "sparse": show_sparse,
     "path": show_path,
+    "busy": show_busy,
 }
 MODES = ("quick", "full")
 

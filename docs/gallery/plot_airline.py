@@ -25,7 +25,7 @@ for number, group in enumerate(groups, start=1):
     print(f"{number}: density {group.density:.3f}, {', '.join(some)}, ...")
 
 # %%
-# On the map.
+# On the map: no coastlines are drawn, the grey cities show the continent.
 
 figure, axis = plt.subplots(figsize=(8, 4.8), layout="constrained")
 axis.scatter(cities.longitude, cities.latitude, s=6, color="0.8")

@@ -1,7 +1,7 @@
 """sparseigen: which k variables carry the most variance, which k vertices are most tightly connected.
 
 Every public name loads what it needs when it is first used, so that ``import sparseigen`` costs what numpy costs. What
-is needed less often lives in submodules: `components`, `estimators`, `operators`, `report`, `results`.
+is needed less often lives in submodules: `components`, `estimators`, `operators`, `report`, `results`, `tools`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sparseigen import estimators as estimators
     from sparseigen import operators as operators
     from sparseigen import results as results
+    from sparseigen import tools as tools
     from sparseigen.components import explained_variance, sparse_components
     from sparseigen.config import show_config
     from sparseigen.estimators import SparsePCA
@@ -51,7 +52,7 @@ _SUBPACKAGES = {
 }
 """Public name -> the module it lives in. The one list of what users may rely on; a test pins it."""
 
-_SUBMODULES = ("components", "datasets", "errors", "estimators", "operators", "report", "results")
+_SUBMODULES = ("components", "datasets", "errors", "estimators", "operators", "report", "results", "tools")
 
 _MOVED = {
     "CardinalitySearchCV": "estimators",

@@ -169,6 +169,10 @@ class UnusedWeightsWarning(UserWarning):
     """The edges carry numbers that could be weights, and none of them is used; names them and says what to do."""
 
 
+class ConstantColumnWarning(UserWarning):
+    """Constant columns are left out because there is no standard deviation to divide by; names them."""
+
+
 class SlowLayoutWarning(UserWarning):
     """Data are stored in a way that is slow to read in blocks of rows."""
 

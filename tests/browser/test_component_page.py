@@ -220,3 +220,112 @@ def test_in_a_notebook_frame(open_page, page_file, tmp_path) -> None:
     frame = page.frame_locator("iframe")
     frame.locator("html[data-ready]").wait_for(timeout=30_000)
     assert frame.locator("#bars .barlayer .point").count() == 4
+
+
+@pytest.fixture(scope="module")
+def grouped(tmp_path_factory):
+    """Pages about samples in so many groups."""
+    result = se.sparse_components(se.datasets.load_pitprops().operator(), [4, 4])
+    rng = np.random.default_rng(0)
+
+    def build(count: int) -> Path:
+        labels = [f"cell type number {i} of some tissue" for i in range(count) for _ in range(3 + (i == 2))]
+        page = component_report(
+            result, scores=rng.standard_normal((len(labels), 2)), labels=labels, label_title="cell type"
+        )
+        return page.save(tmp_path_factory.mktemp("groups") / "page.html")
+
+    return build
+
+
+def marks(page) -> list[tuple[str, str]]:
+    return [tuple(m) for m in page.evaluate("byId('scores').data.map((t) => [t.marker.color, t.marker.symbol])")]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_up_to_twenty_groups_look_different(open_page, grouped, scheme: str) -> None:
+    page = open_page(grouped(20), scheme=scheme)
+    assert len(set(marks(page))) == 20
+    assert page.locator("#scores .legendtitletext").text_content() == "cell type"
+    assert page.locator("#scores .legendtext").first.text_content() == "cell type number 0 of some tissue"
+
+
+def test_more_groups_are_joined_under_a_word(open_page, grouped) -> None:
+    page = open_page(grouped(25))
+    assert len(set(marks(page))) == 20
+    names = page.locator("#scores .legendtext").all_text_contents()
+    assert names[-1] == "6 smaller groups"
+    assert "cell type number 2 of some tissue" in names
+    assert "the 6 others share one" in page.locator("#scores-note").text_content()
+    assert len({row[-1] for row in csv.reader(io.StringIO(downloaded(page, "#scores-csv").decode()))}) == 26
+
+
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory) -> tuple[Path, list, object]:
+    """Three components of 20 variables each, 60 in all, far below what all variables explain."""
+    rng = np.random.default_rng(2)
+    data = rng.standard_normal((80, 400))
+    for part in range(3):
+        data[:, 20 * part : 20 * part + 20] += (1.6 - 0.2 * part) * rng.standard_normal((80, 1))
+    operator = se.covariance(data)
+    results = se.sparse_components(operator, [20, 20, 20])
+    overlap = se.components.find_overlap(operator, [result.vector for result in results])
+    page = component_report(
+        results, path=se.cardinality_path(operator, range(1, 4)), overlap=overlap, total_variance=overlap.total
+    )
+    return page.save(tmp_path_factory.mktemp("blocks") / "page.html"), results, overlap
+
+
+def test_components_lie_side_by_side_in_blocks(open_page, blocks) -> None:
+    page = open_page(blocks[0])
+    rows = page.evaluate("byId('heat').data[0].z")[::-1]
+    assert len(rows) == 60
+    heaviest = [int(np.argmax([abs(cell or 0.0) for cell in row])) for row in rows]
+    assert heaviest == sorted(heaviest)
+    assert set(heaviest) == {0, 1, 2}
+
+
+def test_the_page_tells_plain_variances_and_correlations(open_page, blocks) -> None:
+    file, _, overlap = blocks
+    page = open_page(file)
+    heads = page.locator(".answers h3").all_inner_texts()
+    for j, head in enumerate(heads):
+        assert f"{overlap.plain[j] / overlap.total:.2%} of the total variance" in head
+    assert page.locator("#correlations td").all_inner_texts() == [
+        f"{overlap.correlations[1, 0]:+.2f}",
+        "",
+        f"{overlap.correlations[2, 0]:+.2f}",
+        f"{overlap.correlations[2, 1]:+.2f}",
+    ]
+
+
+def test_a_far_dense_line_does_not_squash_the_curve(open_page, blocks) -> None:
+    page = open_page(blocks[0])
+    top = page.evaluate("byId('curve').layout.yaxis.range[1]")
+    highest = page.evaluate("Math.max(...byId('curve').data.flatMap((trace) => trace.y))")
+    assert highest > 0.7 * top
+    assert "Without a limit on k a component explains" in page.locator("#curve-note").inner_text()
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG's ratio of two colours as the browser writes them."""
+
+    def light(colour: str) -> float:
+        parts = (
+            [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+            if colour[0] == "#"
+            else list(map(int, re.findall(r"\d+", colour)))[:3]
+        )
+        linear = [c / 3294.6 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    pair = sorted((light(first), light(second)))
+    return (pair[1] + 0.05) / (pair[0] + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_numbers_in_the_heat_map_are_readable(open_page, blocks, scheme: str) -> None:
+    page = open_page(blocks[0], scheme=scheme)
+    ink = page.evaluate("byId('heat').data[0].textfont.color")
+    for _, shade in page.evaluate("byId('heat').data[0].colorscale"):
+        assert contrast(ink, shade) > 4.5

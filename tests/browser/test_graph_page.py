@@ -86,3 +86,28 @@ def test_phone_width_in_the_dark(open_page, files, kind: str) -> None:
     page = open_page(files[kind], width=360, height=740, scheme="dark")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(19, 22, 26)"
+
+
+def test_the_drawing_is_fitted_to_every_k_with_lines_by_weight(open_page, tmp_path) -> None:
+    graph = nx.powerlaw_cluster_graph(120, 4, 0.5, seed=1)
+    for place, (u, v) in enumerate(graph.edges()):
+        graph[u][v]["weight"] = 1.0 + place % 9
+    curve = se.density_curve(graph, [5, 60], certify=False)
+    page = open_page(graph_report(curve, graph=graph, chosen=60).save(tmp_path / "page.html"))
+
+    def view() -> list[float]:
+        return page.evaluate("byId('drawing').layout.xaxis.range")
+
+    wide = view()
+    slider = page.get_by_role("slider", name="Number of members k")
+    slider.focus()
+    page.keyboard.press("Home")
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))")
+    assert view()[1] - view()[0] < wide[1] - wide[0]
+    places = page.evaluate("byId('drawing').data.at(-1).x")
+    assert max(places) - min(places) > 0.8 * (view()[1] - view()[0])
+    widths = page.evaluate(
+        "byId('drawing').data.filter((t) => t.mode === 'lines' && t.x.length).map((t) => t.line.width)"
+    )
+    assert widths == sorted(widths)
+    assert len(widths) > 1

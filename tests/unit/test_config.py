@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,3 +42,10 @@ def test_a_package_without_metadata_has_no_version() -> None:
     assert config.is_installed("numpy")
     assert not config.is_installed("no_such_package")
     assert config.find_version("no_such_package") == "source tree (not installed)"
+
+
+def test_every_optional_package_comes_with_the_extra_that_is_named_for_it() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    extras = {name: " ".join(wanted) for name, wanted in project["optional-dependencies"].items()}
+    for package, extra in config.OPTIONAL_PACKAGES.items():
+        assert {"sklearn": "scikit-learn"}.get(package, package) in extras[extra], package

@@ -33,6 +33,8 @@ LAYERS = [
     "problems",
     "components",
     "estimators graphs",
+    "networkx_backend",
+    "tools",
     "report",
     "cli",
 ]
@@ -86,6 +88,7 @@ IN_SUBMODULES = {
         "StopReason",
         "Verification",
     },
+    "tools": {"sparse_pca"},
 }
 """Submodules that load on first use, and the names they promise."""
 

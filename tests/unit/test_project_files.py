@@ -88,3 +88,35 @@ def test_wheels_are_configured_for_every_declared_python() -> None:
     assert PROJECT["tool"]["cibuildwheel"]["build"] == builds
     named = [line.rsplit(" ", 1)[1] for line in PROJECT["project"]["classifiers"] if ":: Python :: 3." in line]
     assert named == list(PYTHONS)
+
+
+RECIPE_KEYS = {
+    "": {"context", "package", "source", "build", "requirements", "tests", "about", "extra", "schema_version"},
+    "package": {"name", "version"},
+    "source": {"path", "use_gitignore", "url", "sha256", "git", "tag", "patches"},
+    "build": {"number", "script", "python", "skip", "noarch", "string", "variant", "dynamic_linking"},
+    "requirements": {"build", "host", "run", "run_constraints", "run_exports", "ignore_run_exports"},
+    "about": {"homepage", "repository", "documentation", "license", "license_file", "summary", "description"},
+}
+"""What the recipe format of rattler-build knows, of what this recipe may use."""
+
+
+def test_the_conda_recipe_agrees_with_the_project() -> None:
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load((ROOT / "recipe" / "recipe.yaml").read_text())
+    for part, known in RECIPE_KEYS.items():
+        assert set(recipe[part] if part else recipe) <= known, part
+    project = PROJECT["project"]
+    assert recipe["context"]["version"] == project["version"]
+    assert recipe["about"]["license"] == project["license"]
+    wanted = {name.replace(">=", " >=") for name in project["dependencies"]}
+    wanted |= {name.replace(">=", " >=") for name in project["optional-dependencies"]["cli"]}
+    wanted.add(f"python {project['requires-python']}")
+    assert set(recipe["requirements"]["run"]) == wanted
+    built = {name.replace(">=", " >=") for name in PROJECT["build-system"]["requires"]}
+    assert built <= set(recipe["requirements"]["host"])
+    named = {f"{name} = {place}" for name, place in project["scripts"].items()}
+    assert set(recipe["build"]["python"]["entry_points"]) == named
+    for test in recipe["tests"]:
+        for path in test.get("files", {}).get("source", []):
+            assert (ROOT / path).is_file()

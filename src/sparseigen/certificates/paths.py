@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +38,8 @@ from sparseigen.certificates.spectral import largest_eigenvalue_bound, psd_shift
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.results import Certificate
+
+Say = Callable[[str], None]
 
 ANCHORS = 12
 """Cardinalities, spread geometrically, at which weights and dual points are computed."""
@@ -116,13 +119,19 @@ def certify_path(
     *,
     deadline: float = np.inf,
     quick: bool = False,
+    say: Say | None = None,
 ) -> list[Certificate]:
     """A certificate for every point: what its vector reaches, and the smallest of the shared bounds.
 
-    ``quick``: only what is computed at the anchors.
+    ``quick``: only what is computed at the anchors. ``say`` hears which part of the proofs begins, of how many.
     """
+    lower = partial(_lower_at_anchors if quick else _lower_in_memory, say=say or _say_nothing)
     with one_blas_thread():
-        return _certify(operator, cardinalities, vectors, _lower_at_anchors if quick else _lower_in_memory, deadline)
+        return _certify(operator, cardinalities, vectors, lower, deadline)
+
+
+def _say_nothing(text: str) -> None:
+    """Nobody listens."""
 
 
 def certify_streamed_path(
@@ -158,13 +167,13 @@ def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) ->
     return Certificate(low, max(low, upper), bounds.names[place], scale=problem.scale)
 
 
-def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
     """What the anchors give, then split rows where the matrix is held, and row bounds where it is not."""
-    bounds = _lower_at_anchors(problem, bounds, points).make_monotone()
-    return (_follow_rows if problem.dense is None else _lower_by_splits)(problem, bounds, points)
+    bounds = _lower_at_anchors(problem, bounds, points, say).make_monotone()
+    return (_follow_rows if problem.dense is None else _lower_by_splits)(problem, bounds, points, say)
 
 
-def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
     """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
     factor, steps = find_affordable_factor(problem)
     if problem.dense is not None:
@@ -176,7 +185,8 @@ def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[An
         if factor is not None:
             anchors = max(anchors, int(DUAL_WORK / count_ascent(factor, min(steps, ASCENT_STEPS))))
         places = _spread_anchors([point.cardinality for point in points], anchors)
-    for place in places:
+    for number, place in enumerate(places, 1):
+        say(f"proving {len(points)} bounds: dual points, {number} of {len(places)}")
         question = points[place].pose(problem, bounds)
         if problem.out_of_time:
             break
@@ -196,9 +206,10 @@ def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[An
     return bounds
 
 
-def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
     """Split rows of the points still open, in groups of neighbours."""
     for group in np.array_split(np.arange(len(points)), max(1, min(SPLIT_GROUPS, len(points)))):
+        say(f"proving {len(points)} bounds: split rows, from {group[0] + 1} on")
         questions = [points[place].pose(problem, bounds) for place in group]
         questions = [question for question in questions if not question.closed]
         if not questions or problem.out_of_time:
@@ -210,12 +221,13 @@ def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anc
     return bounds
 
 
-def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]) -> PathBounds:
+def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
     """Row bounds where the matrix is not held: weights settled at every third point serve its neighbours too."""
     left = ROW_WORK / max(problem.operator.costs.step(1), 1.0)
     # Downward, because a bound for a larger k holds for those that are left out.
     places = _choose_anchors(len(points), max(1, int(left / problem.size)))[::-1]
     for group in np.array_split(places, -(-len(places) // ROW_GROUP)):
+        say(f"proving {len(points)} bounds: rows, from {group[-1] + 1} on")
         questions = [points[place].pose(problem, bounds) for place in group]
         questions = [one for one in questions if not one.closed and 1 < one.cardinality <= problem.size // 2]
         middle, weights = len(questions) // 2, np.ones(0)

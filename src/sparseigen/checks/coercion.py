@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.annotated import choose_table, is_annotated
 from sparseigen.config import require
 from sparseigen.errors import (
     DtypeError,
@@ -141,6 +142,7 @@ def check_meaning(values: Any, subject: str) -> None:
                 raise DtypeError(message)
             if kind in "iu" and isinstance(values[name].dtype, np.dtype):
                 check_integers(values[name].to_numpy(), f"column {name!r} of {subject}")
+        _check_no_text(values, subject)
         return
     dtype = getattr(values, "dtype", None)
     if not isinstance(dtype, np.dtype):
@@ -153,6 +155,27 @@ def check_meaning(values: Any, subject: str) -> None:
         check_integers(numbers, subject)
     elif isinstance(numbers, np.ndarray) and numbers.dtype.kind == "f" and numbers.dtype.itemsize > 8:
         convert_numbers(numbers, np.dtype(np.float64), subject)
+
+
+def _check_no_text(frame: Any, subject: str) -> None:
+    """Refuse columns of a frame that hold text, naming the first of them and what is in it."""
+    bad = []
+    for name in frame.columns:
+        column = frame[name]
+        if getattr(column.dtype, "kind", "O") in "fiub" or (
+            hasattr(column.dtype, "is_numeric") and _is_number(column.dtype)
+        ):
+            continue
+        try:
+            np.asarray(column, dtype=np.float64)
+        except (TypeError, ValueError):
+            bad.append((name, next((cell for cell in column if isinstance(cell, str)), "")))
+    if bad:
+        name, cell = bad[0]
+        shown = str(cell) if len(str(cell)) <= 40 else f"{str(cell)[:37]}..."
+        more = f" ({len(bad)} of {frame.shape[1]} columns do)" if len(bad) > 1 else ""
+        message = f"column {name!r} of {subject} holds text, such as {shown!r}{more}; drop or encode it first."
+        raise DtypeError(message)
 
 
 def _package_of(value: Any) -> str:
@@ -198,6 +221,8 @@ def column_names(matrix: Any) -> list[str] | None:
 
 def split_frame(value: Any) -> tuple[Any, tuple[str, ...] | None]:
     """The numbers and the column names of a frame or a table from a file; other objects pass without names."""
+    if is_annotated(value):
+        value = choose_table(value)
     if _package_of(value) == "sparseigen" and hasattr(value, "row_labels"):
         return value.values, value.names
     if _package_of(value) == "pyarrow" and hasattr(value, "to_pandas"):

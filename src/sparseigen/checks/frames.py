@@ -62,7 +62,7 @@ def _name_column(column: int, names: Sequence[Any] | None) -> str:
     return str(column) if names is None else repr(str(names[column]))
 
 
-MOST_CATEGORIES = 12
+MOST_CATEGORIES = 20
 """Whole numbers with more different values than this are a scale, not names."""
 
 
@@ -89,6 +89,23 @@ def as_scores(scores: Any) -> NDArray[np.float64]:
     return values
 
 
+def find_sample_names(table: Any) -> tuple[str, ...] | None:
+    """The names of a pandas table's rows; None where they are only counted.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> find_sample_names(pandas.DataFrame({"a": [1, 2]}, index=["s1", "s2"]))
+    ('s1', 's2')
+    >>> find_sample_names([1.0, 2.0]) is None
+    True
+    """
+    index = getattr(table, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return tuple(str(name) for name in index)
+
+
 def as_labels(labels: Any, count: int) -> dict[str, Any]:
     """Names with codes, or numbers on a scale.
 
@@ -106,7 +123,7 @@ def as_labels(labels: Any, count: int) -> dict[str, Any]:
     if _is_scale(values):
         return {"numbers": [float(v) if math.isfinite(v) else None for v in values]}
     words = ["missing" if v is None or v != v else str(v) for v in values]
-    names = sorted(set(words))
+    names = sorted(set(words), key=lambda word: (not word.isdecimal(), int(word) if word.isdecimal() else 0, word))
     codes = {name: code for code, name in enumerate(names)}
     return {"names": names, "codes": [codes[word] for word in words]}
 

@@ -17,7 +17,15 @@ from typing import Any
 import click
 
 from sparseigen.cli.options import Argument, Option
-from sparseigen.errors import ConvergenceWarning, MissingDependencyError, OptionError, SparseigenError, WriteError
+from sparseigen.errors import (
+    CardinalityError,
+    ConvergenceWarning,
+    MissingDependencyError,
+    OptionError,
+    SparseigenError,
+    UnusedWeightsWarning,
+    WriteError,
+)
 
 FAILED, BAD_USAGE, BAD_DATA, STOPPED_EARLY, INTERRUPTED = 1, 2, 3, 4, 130
 
@@ -91,7 +99,8 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Load and run the command."""
         with warnings.catch_warnings(), explain_failures(ctx):
-            warnings.simplefilter("ignore", ConvergenceWarning)  # exit code 4 and the notes say it
+            for said in (ConvergenceWarning, UnusedWeightsWarning):  # exit code 4 and the notes say it
+                warnings.simplefilter("ignore", said)
             return super().invoke(ctx)
 
 
@@ -134,7 +143,7 @@ def _describe(error: BaseException) -> tuple[int, str]:
         return BAD_USAGE, f"{error.format_message().rstrip('.')}. Try '{command} --help'."
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, "stopped before there was an answer."
-    if isinstance(error, (OptionError, MissingDependencyError, WriteError)):
+    if isinstance(error, (OptionError, CardinalityError, MissingDependencyError, WriteError)):
         return BAD_USAGE, str(error)
     if isinstance(error, SparseigenError):
         return BAD_DATA, str(error)

@@ -113,7 +113,7 @@ certify_flag = flag("--certify/--no-certify", default=True, help="Prove how far 
     type=int,
     default=0,
     answers=["n_resamples"],
-    help="Refit on N halves of the data; shown in the report.",
+    help="Refit on N halves of the data; how often each variable is chosen.",
 )
 @reading_options
 @output_options
@@ -132,7 +132,7 @@ def pca(
     """Sparse principal components of a table.
 
     Without -k and -n their number and their variables are found: those that stand out from noise at a false discovery
-    rate of 1 %. With -k each component has K variables. The table shows loadings, the share of the variance, what of it
+    rate of 1%. With -k each component has K variables. The table shows loadings, the share of the variance, what of it
     the component adds to those before it, the earlier component that it is correlated with most, and the certificate,
     which speaks of what those before it leave: 'optimal' is a proof, 'gap 1.2%' says how far from the best the
     answer can be at most.
@@ -183,6 +183,8 @@ def pca(
         save_report(output, page)
     elif output.report is not None:
         note(output, "no report: there is no component to show")
+    if stability and reading.covariance:
+        note(output, "no stability: it resamples data, and a --covariance matrix has none")
     end(output, early or limit_note(results))
 
 
@@ -267,9 +269,12 @@ def _show_components(
     if significance is not None:
         for component, entry in enumerate(answer):
             entry["significance"] = significance.to_dict(component)
+    if stability is not None:
+        for component, entry in enumerate(answer):
+            entry["stability"] = stability.to_dict(component)
     table = ""
     if not (output.json or output.csv):
-        text = components_table(results, shares, overlap=overlap, significance=significance)
+        text = components_table(results, shares, overlap=overlap, significance=significance, stability=stability)
         table = f"{loaded.title()}\n\n{text}"
     emit(output, table=table, answer=answer, rows=loading_rows(list(results)))
     repeated = word_redundancy(overlap, facts["deflation"])
@@ -279,6 +284,8 @@ def _show_components(
         files = component_files(loaded, list(results)) | {"components.csv": as_csv(*component_rows(results, overlap))}
         if significance is not None:
             files["significance.csv"] = as_csv(*significance_rows(results, significance, stability))
+        if stability is not None:
+            files["stability.csv"] = as_csv(*stability.to_table())
         save(output, "pca", loaded.facts() | facts | {"variance_shares": shares}, answer, files)
 
 
@@ -358,6 +365,8 @@ def _build_page(
         data=loaded.table.values,
         scores=loaded.scores([result.vector for result in results]),
         labels=loaded.table.labels,
+        label_title=loaded.label,
+        sample_names=loaded.table.row_labels,
         stability=stability,
         significance=significance,
         title=f"{loaded.source}: {len(results)} sparse component{'s' if len(results) > 1 else ''}",
@@ -421,6 +430,8 @@ def path(data: str, k: str | None, choose: str, share: float, reading: Reading, 
                 data=loaded.table.values,
                 scores=loaded.scores([chosen.vector]),
                 labels=loaded.table.labels,
+                label_title=loaded.label,
+                sample_names=loaded.table.row_labels,
                 title=f"{loaded.source}: explained variance against k",
                 settings=loaded.facts(),
             )

@@ -175,6 +175,8 @@ def _build_page(loaded: Loaded, result: Any) -> Any:
         data=loaded.table.values,
         scores=loaded.scores([result.vector]),
         labels=loaded.table.labels,
+        label_title=loaded.label,
+        sample_names=loaded.table.row_labels,
         title=f"{loaded.source}: the best {result.cardinality} variables",
         total_variance=float(loaded.operator.diagonal().sum()),
         settings=loaded.facts(),
@@ -182,11 +184,11 @@ def _build_page(loaded: Loaded, result: Any) -> Any:
 
 
 def _show_exact(loaded: Loaded, result: Any, output: Output) -> None:
-    from sparseigen.report.words import components_table
+    from sparseigen.report.words import components_table, count_noun
 
     share = result.value / float(loaded.operator.diagonal().sum())
     nodes = result.settings["nodes"]
-    closing = f"{result.stop_reason.value.replace('_', ' ')} after {nodes} nodes, {result.seconds:.2f} s"
+    closing = f"{result.stop_reason.value.replace('_', ' ')} after {count_noun(nodes, 'node')}, {result.seconds:.2f} s"
     table = f"{loaded.title()}\n\n{components_table([result], [share])}\n\n{closing}"
     emit(output, table=table, answer=result.to_dict(), rows=loading_rows([result]))
     if output.out is not None:

@@ -27,7 +27,7 @@ from sparseigen.cli.options import (
     read_cardinality,
     time_limit_option,
 )
-from sparseigen.cli.output import Working, as_csv, check_output, emit, end, limit_note, save, save_report
+from sparseigen.cli.output import Working, as_csv, check_output, emit, end, limit_note, note, save, save_report
 from sparseigen.errors import SolveInterrupted
 
 METHODS = ("tpower", "exact", "tpower-relaxed", "greedy-ravi", "greedy-feige", "peel")
@@ -164,6 +164,8 @@ def _show_sets(loaded: LoadedGraph, results: Sequence[Any], output: Output) -> N
     table = "" if output.json or output.csv else f"{loaded.title()}\n\n{_format_sets(loaded, results)}"
     answer = answer[0] if len(results) == 1 else answer
     emit(output, table=table, answer=answer, rows=rows)
+    for remark in loaded.note_unused():
+        note(output, remark)
     save(output, "dks", loaded.facts(), answer, {"members.csv": as_csv(*rows)})
 
 
@@ -180,19 +182,20 @@ def _format_sets(loaded: LoadedGraph, results: Sequence[Any]) -> str:
 
 
 def _list_member_rows(loaded: LoadedGraph, results: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of members.csv: one row per vertex, with its weight into the set."""
+    """Header and rows of members.csv: one row per vertex, with its weight to the others as the density counts it."""
     import numpy as np
 
-    symmetric = loaded.graph.matrix + loaded.graph.matrix.T
-    rows = []
+    from sparseigen.graphs.model import rebuild_graph
+
+    rows: list[list[Any]] = []
+    model = rebuild_graph(loaded.graph, results[0].settings)
     for number, result in enumerate(results, 1):
-        chosen = np.flatnonzero(result.indicator)
-        inside = np.asarray(symmetric[chosen][:, chosen].sum(axis=1)).ravel() / 2.0
+        inside = model.induced(np.flatnonzero(result.indicator)).degrees * model.unit
         rows += [
             [number, result.k, str(node), loaded.name(node), float(weight)]
             for node, weight in zip(result.nodes, inside, strict=True)
         ]
-    return ["set", "k", "node", "name", "mean_weight_inside"], rows
+    return ["set", "k", "node", "name", "weight_inside"], rows
 
 
 @command()
@@ -241,5 +244,7 @@ def _show_curve(loaded: LoadedGraph, found: Any, output: Output) -> None:
         rows.append([result.k, result.density, *bracket, result.edge_density, result.weight])
     members = _list_member_rows(loaded, found.results) if output.out is not None else ([], [])
     emit(output, table=f"{loaded.title()}\n\n{curve_table(found.results)}", answer=found.to_dict(), rows=(header, rows))
+    for remark in loaded.note_unused():
+        note(output, remark)
     files = {"curve.csv": as_csv(header, rows), "members.csv": as_csv(*members)}
     save(output, "curve", loaded.facts(), found.to_dict(), files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
@@ -11,7 +12,15 @@ from typing import Any
 
 from sparseigen.cli.commands import bad_usage, one_line
 from sparseigen.cli.options import GraphReading, Reading
-from sparseigen.errors import InputError, NonFiniteError, NotSymmetricError, ShapeError, TooFewSamplesError, one_of
+from sparseigen.errors import (
+    ConstantColumnWarning,
+    InputError,
+    NonFiniteError,
+    NotSymmetricError,
+    ShapeError,
+    TooFewSamplesError,
+    one_of,
+)
 
 MAGIC = {
     b"\x93NUMPY": "npy",
@@ -36,6 +45,8 @@ class Loaded:
     table: Any
     operator: Any
     is_covariance: bool
+    label: str | None = None
+    """What the groups of the samples are: the column that --label names."""
 
     def facts(self) -> dict[str, Any]:
         """What was read, for result.json and the report."""
@@ -87,14 +98,22 @@ def load(data: str, reading: Reading) -> Loaded:
     if reading.names is not None:
         table = table.with_names(read_names(reading.names, table.values.shape[1]))
     try:
-        operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConstantColumnWarning)
+            operator = as_operator(table) if reading.covariance else covariance_of(table, scale=reading.scale)
     except NonFiniteError as error:
         error.parameter = "missing"  # a way out that the library's own argument does not have
         raise
     except (NotSymmetricError, ShapeError, TooFewSamplesError) as error:
         error.parameter = "covariance"
         raise
-    return Loaded("standard input" if data == "-" else one_line(Path(data).name), table, operator, reading.covariance)
+    for warning in caught:
+        if issubclass(warning.category, ConstantColumnWarning):
+            table = replace(table, notes=(*table.notes, str(warning.message).rstrip(".")))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    source = "standard input" if data == "-" else one_line(Path(data).name)
+    return Loaded(source, table, operator, reading.covariance, reading.label)
 
 
 @contextmanager
@@ -232,6 +251,14 @@ class LoadedGraph:
     def title(self) -> str:
         """One line about the graph."""
         return f"{self.source}: {self.graph.n_vertices} vertices, {self.graph.matrix.nnz} arcs"
+
+    def note_unused(self) -> list[str]:
+        """A line for people where edges carry numbers that are not used as weights."""
+        unused = self.graph.notes.get("unused_attributes")
+        if not unused:
+            return []
+        listed = ", ".join(map(repr, unused))
+        return [f"every edge counts 1: the numbers of the edges are not used ({listed}); --weight {unused[0]} uses one"]
 
     def name(self, node: Any) -> str:
         """How to show a vertex."""

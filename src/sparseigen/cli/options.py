@@ -14,7 +14,7 @@ from sparseigen.errors import CardinalityError
 
 MOST_CARDINALITIES = 1_000_000
 MISSING = ("error", "mean", "drop")
-FORMATS = ("csv", "tsv", "npy", "npz", "mtx", "parquet", "h5ad")
+FORMATS = ("csv", "tsv", "npy", "npz", "mtx", "parquet", "xlsx", "h5ad", "zarr")
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 

@@ -45,6 +45,7 @@ OUT_FILES = (
     "loadings.csv",
     "scores.csv",
     "significance.csv",
+    "stability.csv",
     "components.csv",
     "path.csv",
     "certificate.csv",
@@ -240,7 +241,7 @@ class Working:
     def __init__(self, *, quiet: bool = False, file: TextIO | None = None) -> None:
         self.file = sys.stderr if file is None else file
         self.live = not quiet and self.file.isatty()
-        self.stage, self.detail = "reading", ""
+        self.part, self.stage, self.detail = "", "reading", ""
         self.began = time.monotonic()
         self.width = 0
         self.ended = threading.Event()
@@ -248,15 +249,19 @@ class Working:
 
     def step(self, stage: str) -> None:
         """Another step begins."""
-        self.stage, self.detail = stage, ""
+        self.part, self.stage, self.detail = "", stage, ""
 
     def __call__(self, iteration: int, vector: Any, value: float) -> None:
         """One iteration of a solver ended."""
         self.detail = f"iteration {iteration}, value {value:.8g}"
 
+    def on_part(self, text: str) -> None:
+        """One of several solves begins: which, of how many."""
+        self.part, self.detail = f"{text}: ", ""
+
     def on_stage(self, name: str) -> None:
         """Another stage of a solve begins."""
-        self.step(name)
+        self.stage, self.detail = name, ""
 
     def on_bracket(self, iteration: int, low: float, high: float) -> None:
         """One node of an exact search is done."""
@@ -271,7 +276,7 @@ class Working:
         if self.ended.wait(FIRST_SECONDS):
             return
         while True:
-            line = f"{self.stage}  {self.detail}  {time.monotonic() - self.began:.0f} s"
+            line = f"{self.part}{self.stage}  {self.detail}  {time.monotonic() - self.began:.0f} s"
             self.file.write("\r" + line.ljust(self.width))
             self.file.flush()
             self.width = len(line)

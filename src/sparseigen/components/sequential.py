@@ -262,6 +262,9 @@ def solve_each(
                 part = max((deadline - time.perf_counter()) / (len(plan) - step), SHORTEST_LIMIT)
             if planned.candidates is not None:
                 options["candidates"] = planned.candidates
+            on_part = getattr(options.get("on_iteration"), "on_part", None)
+            if on_part is not None:
+                on_part(f"component {step + 1} of {len(plan)}")
             results.append(sparse_eigenvector(remaining, planned.cardinality, time_limit=part, **options))
     return results
 

@@ -21,6 +21,7 @@ from sparseigen.components.sequential import sparse_components
 from sparseigen.config import require
 from sparseigen.errors import OptionError
 from sparseigen.operators import covariance
+from sparseigen.results.figures import draw_bars
 
 
 @dataclass(frozen=True)
@@ -61,21 +62,53 @@ class SelectionStability:
         often = np.flatnonzero(frequencies >= threshold)
         return [int(j) for j in often[np.argsort(-frequencies[often], kind="stable")]]
 
+    def name_of(self, variable: int) -> str:
+        """The name of a variable; its number where there are no names."""
+        return str(variable) if self.names is None else self.names[variable]
+
+    def to_dict(self, component: int) -> dict[str, Any]:
+        """Plain Python values about one component, ready for JSON: how often each variable it ever chose is chosen."""
+        rows = [row for row in self.to_table()[1] if row[0] == component + 1]
+        return {"resamples": self.n_resamples, "frequencies": {name: often for _, name, often, _ in rows}}
+
+    def to_table(self) -> tuple[list[str], list[list[Any]]]:
+        """Header and rows: for each component every variable it ever chose, most frequent first."""
+        rows: list[list[Any]] = []
+        for component, often in enumerate(self.frequencies):
+            met = np.flatnonzero((often > 0.0) | self.chosen[component])
+            for j in met[np.argsort(-often[met], kind="stable")]:
+                rows.append([component + 1, self.name_of(int(j)), float(often[j]), bool(self.chosen[component, j])])
+        return ["component", "variable", "frequency", "chosen"], rows
+
     def to_frame(self) -> Any:
         """One row for each component and each variable it ever chose, as a pandas DataFrame."""
-        pandas = require("pandas", purpose="SelectionStability.to_frame()")
-        rows = [
-            {
-                "component": component + 1,
-                "variable": str(j) if self.names is None else self.names[j],
-                "frequency": float(self.frequencies[component, j]),
-                "chosen": bool(self.chosen[component, j]),
-            }
-            for component, row in enumerate(self.frequencies)
-            for j in np.flatnonzero((row > 0.0) | self.chosen[component])
-        ]
-        frame = pandas.DataFrame(rows)
-        return frame.sort_values(["component", "frequency"], ascending=[True, False], ignore_index=True)
+        header, rows = self.to_table()
+        return require("pandas", purpose="SelectionStability.to_frame()").DataFrame(rows, columns=header)
+
+    def plot(self, component: int = 0, *, ax: Any = None, engine: str | None = None) -> Any:
+        """How often each variable is chosen, most often first; blue: chosen by the whole data too.
+
+        Parameters
+        ----------
+        component : int
+            Which component, from 0 on.
+        ax : matplotlib axes, optional
+            Where matplotlib is to draw.
+        engine : {"plotly", "matplotlib"}, optional
+            Who draws; without ``ax`` plotly, where it is installed.
+        """
+        wanted = check_position(component, len(self.frequencies), "component") + 1
+        rows = [row for row in self.to_table()[1] if row[0] == wanted]
+        return draw_bars(
+            [name for _, name, _, _ in rows],
+            [often for _, _, often, _ in rows],
+            marked=[chosen for *_, chosen in rows],
+            title=f"component {wanted}, {self.n_resamples} resamples",
+            axis="share of the resamples",
+            purpose="SelectionStability.plot()",
+            ax=ax,
+            engine=engine,
+        )
 
 
 def selection_stability(

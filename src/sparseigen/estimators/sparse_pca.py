@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.annotated import choose_table, is_annotated
 from sparseigen.checks.arguments import check_choice, check_count, check_flag
+from sparseigen.checks.arrays import is_sparse
 from sparseigen.checks.coercion import check_meaning, real_numbers
 from sparseigen.checks.frames import check_no_gaps, squared_distances
 from sparseigen.components.automatic import Significance, find_components
 from sparseigen.components.sequential import BLOCK
 from sparseigen.components.variance import VARIANCES, measure_overlap, products, warn_of_redundancy
 from sparseigen.config import require
-from sparseigen.errors import ShapeError
+from sparseigen.errors import OptionError, ShapeError
+from sparseigen.estimators.pictures import Pictures
+from sparseigen.estimators.weighting import Narrator, check_sample_weights, weigh_rows
 from sparseigen.operators import Operator, as_operator, covariance
 from sparseigen.operators.build import covariance_of_data
-from sparseigen.operators.moments import correlation_of
+from sparseigen.operators.moments import correlation_of, finite_scales
 from sparseigen.rows.partitions import is_row_partitions
 
 require("sklearn", purpose="SparsePCA")
 
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin  # noqa: E402
-from sklearn.utils.validation import check_is_fitted, validate_data  # noqa: E402
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data  # noqa: E402
 
 FLOATS = (np.float64, np.float32)
+AUTO = "auto"
 DEFAULT_SHARE = 0.9
 """Of a dense component: what a cardinality is to explain where significance cannot be tested."""
 
 
-class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Principal components with few non-zero loadings, and a proof of how good they are.
 
     Parameters
     ----------
-    n_components : int or "auto"
-        Number of components; "auto": as many as stand out from noise, which may be none.
+    n_components : int, "auto" or None
+        Number of components; "auto" or None: as many as stand out from noise, which may be none.
     cardinality : int, float, list or "auto"
         Non-zeros of each component: one number for all, a list with one per component, a fraction of the variables
         (above 0, at most 1, given as a float), or "auto": of the variables that take part in the component at a false
@@ -77,6 +83,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Seconds for all components together; then the best answers and bounds so far are taken.
     random_state : None, int or numpy.random.Generator
         For ``start="random"``.
+    verbose : bool
+        Say on standard output which component is being found or proven.
 
     Attributes
     ----------
@@ -102,6 +110,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         certificates of their own.
     mean_, scale_ : ndarray of shape (n_features,)
         What is subtracted from and divided out of new data (zeros after `fit_covariance`, ones without ``scale``).
+    noise_variance_ : float
+        The average variance, after scaling, of the directions that the components leave.
     n_iter_ : int
         Iterations of the component that took most.
     n_samples_ : int or None
@@ -109,9 +119,10 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     Notes
     -----
-    Sparse components are in general not orthogonal, so products with them do not reconstruct the data best. The
-    scores are the least-squares ones: `transform` returns Z that makes ``X - mean - Z components_`` smallest, and
-    ``transform(inverse_transform(Z))`` is Z.
+    The scores are the products with the components, as those of `sklearn.decomposition.PCA`: their variances are the
+    plain ones and their correlations ``score_correlations_``. Sparse components are in general not orthogonal, so
+    `inverse_transform` does not multiply by them again: it returns the data in their span that have these scores, the
+    least-squares fit, and ``transform(inverse_transform(Z))`` is Z.
 
     References
     ----------
@@ -130,7 +141,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def __init__(
         self,
-        n_components: int | str = 1,
+        n_components: int | str | None = 1,
         cardinality: Any = "auto",
         *,
         method: str = "tpower",
@@ -151,6 +162,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         time_limit: float | None = None,
         method_options: dict[str, Any] | None = None,
         random_state: Any = None,
+        verbose: bool = False,
     ) -> None:
         self.n_components = n_components
         self.cardinality = cardinality
@@ -172,27 +184,34 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.time_limit = time_limit
         self.method_options = method_options
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> SparsePCA:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SparsePCA:
         """Find the components of data.
 
         Parameters
         ----------
-        X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features), or an operator
-            Sparse data are not densified. For data that are not in memory pass ``covariance(source)``. Data in
+        X : array, scipy sparse matrix, DataFrame or AnnData of shape (n_samples, n_features), path, or operator
+            Sparse data are not densified. Of an AnnData object X is taken; for a layer or some of its variables pass
+            ``covariance(adata, layer=..., mask=...)``. The name of a file is read as `covariance` reads it. Data in
             partitions (dask arrays and frames, lists of delayed objects or loaders) stay on the current client's
             cluster.
         y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            How often each sample counts; 0 leaves it out. Whole numbers are as good as repeated samples; with others
+            the data must be dense and ``cardinality`` and ``n_components`` numbers.
 
         Returns
         -------
         self
         """
-        if is_row_partitions(X):
+        if sample_weight is not None:
+            return self._fit_weighted(X, sample_weight)
+        if is_row_partitions(X) or is_annotated(X) or isinstance(X, (str, os.PathLike)):
             X = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
         data = covariance_of_data(X, scale=check_flag(self.scale, "scale"))
         if data is not None:
-            self.mean_, self.scale_ = data.means, data.deviations
+            self.mean_, self.scale_ = data.means, finite_scales(data.deviations)
             self.n_samples_: int | None = data.n_samples
             self._name_features(data)
             return self._fit_operator(data)
@@ -203,11 +222,53 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         )
         check_no_gaps(X, names)
         operator: Any = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
-        self.mean_, self.scale_ = operator.means, operator.deviations
+        self.mean_, self.scale_ = operator.means, finite_scales(operator.deviations)
         self.n_samples_ = int(X.shape[0])
         if hasattr(self, "feature_names_in_"):  # a frame's names, which became an array above
             operator.names = tuple(self.feature_names_in_)
         return self._fit_operator(operator)
+
+    def _fit_weighted(self, X: Any, sample_weight: Any) -> SparsePCA:
+        """Repeat the samples, or weigh the data so that their products are the weighted covariance."""
+        check_meaning(X, "X")
+        names = getattr(X, "columns", None)
+        X = validate_data(
+            self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=2
+        )
+        check_no_gaps(X, names)
+        weights = check_sample_weights(sample_weight, X.shape[0])
+        named = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        scale = check_flag(self.scale, "scale")
+        if (weights == np.floor(weights)).all():
+            rows = np.repeat(np.arange(X.shape[0]), weights.astype(np.int64))
+            operator: Any = covariance((X.tocsr() if is_sparse(X) else X)[rows], scale=scale, names=named)
+            self.mean_, self.scale_, self.n_samples_ = operator.means, finite_scales(operator.deviations), len(rows)
+            return self._fit_operator(operator)
+        if is_sparse(X) or "auto" in (str(self.cardinality), str(self.n_components or "auto")):
+            msg = (
+                "sample_weight other than whole numbers takes dense data, and numbers for cardinality and n_components."
+            )
+            raise OptionError(msg, parameter="sample_weight")
+        weighted, self.mean_, self.scale_ = weigh_rows(X, weights, scale=scale)
+        self.n_samples_ = None
+        return self._fit_operator(covariance(weighted, center=False, names=named))
+
+    def get_covariance(self) -> NDArray[np.float64]:
+        """The covariance of the data as the components describe it.
+
+        Their own in the span of the components, and ``noise_variance_`` in every direction that they leave.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+        """
+        check_is_fitted(self)
+        size = self.components_.shape[1]
+        basis = np.linalg.pinv(self.components_)
+        inside = basis @ self._score_covariance @ basis.T
+        rest = np.eye(size) - basis @ self.components_
+        covariance_: NDArray[np.float64] = np.outer(self.scale_, self.scale_) * (inside + self.noise_variance_ * rest)
+        return covariance_
 
     def fit_covariance(self, S: Any, n_samples: int | None = None) -> SparsePCA:
         """Find the components of a covariance matrix.
@@ -227,7 +288,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         operator = as_operator(S)
         self.scale_ = np.ones(operator.size)
         if check_flag(self.scale, "scale"):
-            operator, self.scale_ = correlation_of(operator)
+            operator, deviations = correlation_of(operator)
+            self.scale_ = finite_scales(deviations)
         self.n_samples_ = None if n_samples is None else check_count(n_samples, "n_samples", minimum=2)
         self.mean_ = np.zeros(operator.size)
         self._name_features(operator)
@@ -245,7 +307,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.significance_: Significance | None
         self.results_, self.significance_ = find_components(
             operator,
-            self.n_components,
+            AUTO if self.n_components is None else self.n_components,
             self.cardinality,
             n_samples=self.n_samples_,
             max_cardinality=self.max_cardinality,
@@ -272,6 +334,8 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             "method_options": self.method_options,
         }
         options["refine"] = check_flag(self.refine, "refine")
+        if check_flag(self.verbose, "verbose"):
+            options["on_iteration"] = Narrator()
         if self.deflation == BLOCK:
             return options
         if check_flag(self.disjoint, "disjoint") or self.constraint is not None:
@@ -312,11 +376,14 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.explained_variance_ = self.explained_variances_[self.variance]
         self.explained_variance_ratio_ = self.explained_variance_ratios_[self.variance]
         overlap = measure_overlap(columns, images, total)
+        self._score_covariance = columns.T @ images
+        spanned = float(self.explained_variances_["span"].sum())
+        self.noise_variance_ = max(0.0, total - spanned) / max(1, operator.size - len(self.components_))
         self.score_correlations_ = overlap.correlations
         warn_of_redundancy(overlap, self.deflation)
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Least-squares scores of new data.
+        """Scores of new data: (X - mean) / scale times the components.
 
         Parameters
         ----------
@@ -327,12 +394,12 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ndarray of shape (n_samples, n_components)
         """
         X = self._check_new_data(X)
-        weights = np.linalg.pinv(self.components_) / self.scale_[:, None]
+        weights = self.components_.T / self.scale_[:, None]
         scores: NDArray[Any] = X @ weights - self.mean_ @ weights
         return scores.astype(X.dtype, copy=False)
 
     def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
-        """The data that scores stand for.
+        """The data in the span of the components that have these scores.
 
         Parameters
         ----------
@@ -348,7 +415,7 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             shape = f"(n_samples, {len(self.components_)})"
             message = f"Z has shape {scores.shape}; it must be {shape}, one column per component."
             raise ShapeError(message)
-        data: NDArray[np.float64] = (scores @ self.components_) * self.scale_ + self.mean_
+        data: NDArray[np.float64] = (scores @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_
         return data
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -366,15 +433,38 @@ class SparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """
         X = self._check_new_data(X)
         scores = np.asarray(self.transform(X), dtype=np.float64)
-        explained = float(np.einsum("ij,jk,ik->", scores, self.components_ @ self.components_.T, scores))
+        explained = float(
+            np.einsum("ij,jk,ik->", scores, np.linalg.pinv(self.components_ @ self.components_.T), scores)
+        )
         return explained / squared_distances(X, self.mean_, self.scale_)
 
     def _check_new_data(self, X: Any) -> Any:
         check_is_fitted(self)
+        if is_annotated(X):
+            return self._check_annotated(X)
         check_meaning(X, "X")
         X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, reset=False)
         check_no_gaps(X, getattr(self, "feature_names_in_", None))
         return X
+
+    def _check_annotated(self, adata: Any) -> Any:
+        """The numbers of an AnnData object's variables by the names of the fit, in its order."""
+        table = choose_table(adata)
+        names = getattr(self, "feature_names_in_", None)
+        values = table.values
+        if names is not None and tuple(names) != table.names:
+            places = {name: place for place, name in enumerate(table.names)}
+            missing = [name for name in names if name not in places]
+            if missing:
+                message = f"{len(missing)} variables of the fit are not in X, the first is {missing[0]!r}."
+                raise ShapeError(message)
+            values = values[:, [places[name] for name in names]]
+        values = check_array(values, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False)
+        if values.shape[1] != self.n_features_in_:
+            message = f"X has {values.shape[1]} variables; the fit was on {self.n_features_in_}."
+            raise ShapeError(message)
+        check_no_gaps(values, names)
+        return values
 
     @property
     def _n_features_out(self) -> int:

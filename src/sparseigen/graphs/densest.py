@@ -39,7 +39,7 @@ def densest_k_subgraph(
 
     Parameters
     ----------
-    graph : networkx or igraph graph, scipy sparse matrix, edge array, edge frame, path, or what `read_graph` returns
+    graph : networkx, igraph or rustworkx graph, sparse matrix, edge array, edge frame, path, or what `read_graph` gives
         Weights must be >= 0; see ``weight``. An edge array has one row per edge: two ends, and a weight if there is a
         third column. An edge list that gives every edge in one direction only is read as undirected; one that gives
         both directions of some pair is read as directed.
@@ -69,7 +69,7 @@ def densest_k_subgraph(
     self_loops : {"drop", "keep"}
         A kept loop counts once in pi'W pi.
     weight : str or None
-        The edge attribute (networkx, igraph) or column (edge frame, edge list with a header) that holds the weights.
+        The edge attribute (of a graph object) or column (edge frame, edge list with a header) that holds the weights.
         Edges without it count 1. With None every edge counts 1, also in a matrix and in what `read_graph` returns. By
         default "weight", or else the third of three columns.
     certify : bool

@@ -8,6 +8,7 @@ sum, so that a bound proved for the rounded graph holds for the caller's.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -125,6 +126,12 @@ def build_graph(graph: Graph, *, directed: str, self_loops: str) -> tuple[Intege
         loops = np.zeros(rows.size, dtype=np.int64)
     rows, loops, unit = _drop_equal_weights(rows, loops, unit)
     return IntegerGraph(rows, loops, unit, exact, rounding=rounding), notes
+
+
+def rebuild_graph(graph: Graph, settings: Mapping[str, Any]) -> IntegerGraph:
+    """The graph as the density of a result sees it, directions and loops treated as its settings say."""
+    loops = "keep" if str(settings.get("self_loops", "")).endswith("kept") else "drop"
+    return build_graph(graph, directed=str(settings.get("directed", "average")), self_loops=loops)[0]
 
 
 def weight_within(graph: Graph, vertices: Integers, notes: dict[str, Any]) -> float:

@@ -50,8 +50,10 @@ FORMATS = (
     Format("Arrow IPC", (".arrow", ".feather", ".ipc"), "", "rows.files:open_arrow", "io.graph_files:read_edges"),
     Format("AnnData", (".h5ad",), table="io.tables:read_h5ad", rows="rows.hdf5:open_tables", datasets=True),
     Format("HDF5", (".h5", ".hdf5"), rows="rows.hdf5:open_tables", datasets=True),
-    Format("zarr", (".zarr",), rows="rows.files:open_zarr", datasets=True),
+    Format("zarr", (".zarr",), table="io.tables:read_zarr", rows="rows.zarr_stores:open_zarr", datasets=True),
+    Format("Excel", (".xlsx",), table="io.tables:read_xlsx"),
     Format("GraphML", (".graphml",), graph="io.graph_files:read_graphml"),
+    Format("GML", (".gml",), graph="io.graph_files:read_gml"),
     Format("WebGraph", (".graph",), graph="io.webgraph:read_webgraph"),
 )
 BY_ENDING = {ending: form for form in FORMATS for ending in form.endings}

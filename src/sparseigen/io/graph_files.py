@@ -51,7 +51,7 @@ from sparseigen.io.text import SEPARATORS, is_number, line_blocks, parse_numbers
 MOST_VERTICES = 2**31 - 1
 VERTEX_BYTES = 64
 """Bytes that a vertex costs a search at least, for refusing graphs that cannot fit."""
-NAMED_WEIGHTS = (EDGES, "io.graph_files:read_edges", "io.graph_files:read_graphml")
+NAMED_WEIGHTS = (EDGES, *(f"io.graph_files:{reader}" for reader in ("read_edges", "read_graphml", "read_gml")))
 """Readers of formats whose edges may have several numbers, each with a name."""
 COMMENTS = "#%"
 LONGEST_NAMED, LONGEST_LINE = 1 << 20, 1 << 26
@@ -345,3 +345,15 @@ def read_edges(path: Path, on_progress: OnProgress | None, weight: str | None = 
 def read_graphml(path: Path, on_progress: OnProgress | None, weight: str | None = WEIGHT) -> Graph:
     """A GraphML file, through networkx."""
     return check_graph(require("networkx", purpose="a GraphML file").read_graphml(path), weight)
+
+
+def read_gml(path: Path, on_progress: OnProgress | None, weight: str | None = WEIGHT) -> Graph:
+    """A GML file, through networkx; files without labels are read by the numbers of their vertices."""
+    networkx = require("networkx", purpose="a GML file")
+    try:
+        found = networkx.read_gml(path)
+    except networkx.NetworkXError as error:
+        if "label" not in str(error):
+            raise
+        found = networkx.read_gml(path, label="id")
+    return check_graph(found, weight)

@@ -5,6 +5,8 @@ Whatever is wrong with a file ends in one sentence that names it. No pickled obj
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +22,17 @@ from sparseigen.errors import InputError, MissingDataError, NonFiniteError, Opti
 from sparseigen.io.arrow import read_whole
 from sparseigen.io.columns import Columns, Table, TableOptions
 from sparseigen.io.formats import ending_of, explain_damage, find_endings, find_reader
-from sparseigen.io.hdf5 import as_words, find_node, open_hdf5, read_matrix, read_names
+from sparseigen.io.hdf5 import as_words, find_node, open_hdf5, read_label, read_matrix, read_names
 from sparseigen.io.matrix_market import read_matrix as read_market
 from sparseigen.io.npy import map_array, read_archive, read_file_header
+from sparseigen.io.zarr_stores import check_codecs, find_in_store, open_store
 
 NAME_ARRAYS = ("names", "columns", "variables", "feature_names", "features", "genes")
 """Arrays of an npz file that are looked at for the names of the variables."""
+
+
+FOLDERS = (".zarr",)
+"""Endings of tables that are folders."""
 
 
 def read_npy(path: Path, options: TableOptions) -> Table:
@@ -91,6 +98,9 @@ def read_parquet(path: Path, options: TableOptions) -> Table:
     table = read_whole(path)
     types = require("pyarrow.types", purpose="a parquet file")
     names = tuple(str(name) for name in table.column_names)
+    index = _find_pandas_index(table, names)
+    if index is not None and options.index == "auto":
+        options = replace(options, index=index)
     numeric, text, kept = [], {}, {}
     wanted = {0, *(j for j, name in enumerate(names) if name in (options.index, options.label))}
     for j, column in enumerate(table.columns):
@@ -110,36 +120,71 @@ def read_parquet(path: Path, options: TableOptions) -> Table:
     return Columns(path.name, names, len(names), numeric, values, text, kept).table(options)
 
 
+def _find_pandas_index(table: Any, names: tuple[str, ...]) -> str | None:
+    """The column that was the index of the pandas frame which a parquet file was written from."""
+    try:
+        said = json.loads((table.schema.metadata or {}).get(b"pandas", b"{}"))
+        columns = [name for name in said.get("index_columns", []) if isinstance(name, str) and name in names]
+    except (ValueError, AttributeError, TypeError):  # whatever else may be written there
+        return None
+    return columns[0] if len(columns) == 1 else None
+
+
 def read_h5ad(path: Path, options: TableOptions) -> Table:
     """The matrix X of an AnnData file (or a layer, named by ``array``) with the names of cells and genes."""
     with open_hdf5(path) as file:
-        place = "X" if options.array in (None, "X") else f"layers/{options.array}"
-        values = read_matrix(find_node(file, place, path.name), path.name, f"{path.name}: X")
-        names, rows = read_names(file, "var", path.name), read_names(file, "obs", path.name)
-        labels = None if options.label is None else _read_label(path.name, file, options.label, values.shape[0])
+        return _read_annotated(path.name, file, options)
+
+
+def read_zarr(path: Path, options: TableOptions) -> Table:
+    """A zarr array, one of a group (named by ``array``), or AnnData's layout with its names, dense or sparse."""
+    node = open_store(path)
+    if hasattr(node, "keys") and "X" in node:
+        return _read_annotated(path.name, node, options)
+    if hasattr(node, "keys"):
+        names = sorted(node.keys())
+        place = options.array or (names[0] if len(names) == 1 else None)
+        if place is None or place not in node:
+            message = f"{path.name} is a group; name one of its arrays ('array'): {one_of(names)}."
+            raise OptionError(message, parameter="array")
+        node = find_in_store(node, place, path.name)
+    else:
+        check_codecs(node, path.name)
+    return Table(read_matrix(node, path.name, path.name))
+
+
+def _read_annotated(file: str, tree: Any, options: TableOptions) -> Table:
+    """AnnData's layout, in an HDF5 file or a zarr store."""
+    place = "X" if options.array in (None, "X") else f"layers/{options.array}"
+    values = read_matrix(find_node(tree, place, file), file, f"{file}: X")
+    names, rows = read_names(tree, "var", file), read_names(tree, "obs", file)
+    labels = None if options.label is None else read_label(tree, options.label, values.shape[0], file)
     for subject, found, side in (("var", names, 1), ("obs", rows, 0)):
         if found is not None and len(found) != values.shape[side]:
-            message = f"{path.name}: {subject} has {len(found)} names, X has the shape {values.shape}."
+            message = f"{file}: {subject} has {len(found)} names, X has the shape {values.shape}."
             raise ShapeError(message)
-    check_names(path.name, names)
+    check_names(file, names)
     return Table(values, names, rows, labels)
 
 
-def _read_label(file: str, tree: Any, wanted: str, rows: int) -> tuple[str, ...]:
-    obs = find_node(tree, "obs", file)
-    if wanted not in obs:
-        message = f"label={wanted!r} is not a column of obs in {file}; it has {one_of(obs.keys())}."
-        raise OptionError(message, parameter="label")
-    column = find_node(obs, wanted, file)
-    grouped = hasattr(column, "keys")  # categories and their codes
-    cells = find_node(column, "codes", file) if grouped else column
-    if cells.shape != (rows,):
-        message = f"{file}: label has {cells.shape} entries, X has {rows} rows."
-        raise ShapeError(message, parameter="label")
-    if not grouped:
-        return as_words(cells[()])
-    categories = as_words(find_node(column, "categories", file)[()])
-    return tuple(categories[code] if code >= 0 else "" for code in cells[()].tolist())
+def read_xlsx(path: Path, options: TableOptions) -> Table:
+    """The first sheet of an Excel file (or the one named by ``array``), through pandas."""
+    pandas = require("pandas", purpose="an Excel file")
+    require("openpyxl", purpose="an Excel file")
+    header = None if options.header is False else 0
+    frame = pandas.read_excel(path, sheet_name=0 if options.array is None else options.array, header=header)
+    names = None if header is None else tuple("" if str(n).startswith("Unnamed: ") else str(n) for n in frame.columns)
+    numeric, text, kept = [], {}, {}
+    for j in range(frame.shape[1]):
+        column = frame.iloc[:, j]
+        if column.dtype.kind in "fiub":
+            numeric.append(j)
+        else:
+            first = next((cell for cell in column if isinstance(cell, str)), column.iloc[0] if len(column) else "")
+            text[j] = ("", str(first))
+        kept[j] = ["" if cell is None or cell != cell else str(cell) for cell in column]
+    values = frame.iloc[:, numeric].to_numpy(dtype=np.float64)
+    return Columns(path.name, names, frame.shape[1], numeric, values, text, kept).table(options)
 
 
 MISSING = ("error", "mean", "drop")
@@ -193,10 +238,10 @@ def read_table(
     if missing not in MISSING:
         message = f"missing={missing!r} is not known. Allowed: {one_of(MISSING)}."
         raise OptionError(message, parameter="missing")
-    if not path.is_file():
+    ending = f".{kind}" if kind else ending_of(path)
+    if not (path.is_file() or (path.is_dir() and ending in FOLDERS)):
         message = f"{path} does not exist or is not a file; check the path."
         raise MissingDataError(message)
-    ending = f".{kind}" if kind else ending_of(path)
     reader = find_reader(ending, "table")
     if reader is None:
         message = (
@@ -231,4 +276,6 @@ def _treat_gaps(table: Table, missing: str) -> Table:
         raise NonFiniteError(message)
     counts = (~gaps).sum(axis=0)
     means = np.where(gaps, 0.0, values).sum(axis=0) / counts
-    return table.with_values(np.where(gaps, means, values), f"{int(gaps.sum())} gaps filled with the column's mean")
+    filled = int(gaps.sum())
+    note = f"{filled} {'gap' if filled == 1 else 'gaps'} filled with the column's mean"
+    return table.with_values(np.where(gaps, means, values), note)

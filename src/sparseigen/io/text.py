@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +22,12 @@ GAPS = {"", "na", "n/a", "nan", "null", "none", "."}
 """Cells, in lower case, that stand for a missing value."""
 
 SEPARATORS = (",", "\t", ";")
+COMMAS = {
+    ";": re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?"),
+    "\t": re.compile(r"[+-]?(\d+,(\d{1,2}|\d{4,})|0,\d+)([eE][+-]?\d+)?"),
+}
+"""Numbers with a decimal comma, by what separates the cells; beside tabs 1,234 may as well be a thousand."""
+DOT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 LONGEST_CELL = 1 << 20
 LONGEST_LINE = 1 << 28
 BLOCK = 1 << 24
@@ -39,6 +46,13 @@ def read_text(path: Path, options: TableOptions) -> Table:
     columns = table.columns(np.concatenate(blocks))
     _check_exact(path, columns, options)
     return columns.table(options)
+
+
+def find_separator(path: Path) -> str:
+    """What separates the cells of a text table."""
+    longest = min(LONGEST_LINE, max(1 << 20, available_bytes() // 64))
+    with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
+        return _find_separator(next(_lines(file, path, "", longest), ""), path)
 
 
 def read_cells(path: Path) -> tuple[Row | None, list[Row]]:
@@ -69,7 +83,7 @@ def text_rows(
     with open_bytes(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
         if separator is None:
             first = next(_lines(file, path, comments, longest), "")
-            separator = "\t" if ending_of(path) == ".tsv" else max(SEPARATORS, key=first.count)
+            separator = _find_separator(first, path)
             check_columns_fit(first.count(separator) + 1, path.name)
             file.seek(0)
         lines = _lines(file, path, comments, longest)
@@ -80,6 +94,17 @@ def text_rows(
         for row in reader:
             if row and (len(row) > 1 or row[0].strip()):
                 yield reader.line_num, row
+
+
+def _find_separator(first: str, path: Path) -> str:
+    """What separates the cells of the first line; a comma may also be that of decimals."""
+    if ending_of(path) == ".tsv":
+        return "\t"
+    for mark, comma in COMMAS.items():
+        cells = [cell.strip() for cell in first.split(mark)]
+        if len(cells) > 1 and any(map(comma.fullmatch, cells)) and all(c.count(",") <= 1 for c in cells):
+            return mark
+    return max(SEPARATORS, key=first.count)
 
 
 def _lines(file: IO[str], path: Path, comments: str, longest: int) -> Iterator[str]:
@@ -123,6 +148,10 @@ class TextTable:
 
     def __init__(self, path: Path, options: TableOptions, *, gaps: bool = True) -> None:
         self.path, self.options, self.gaps = path, options, gaps
+        self.comma: re.Pattern[str] | None = None
+        """How numbers with a decimal comma look, where such may be meant."""
+        self.decimals = ""
+        """The marks that stand before decimals so far."""
         self.header: Row | None = None
         self.width = self.line = 0
         self.numeric: list[int] = []
@@ -139,6 +168,7 @@ class TextTable:
         lines: list[int] = []
         rows: list[Row] = []
         try:
+            self.comma = COMMAS.get(find_separator(self.path))
             for line, row in text_rows(self.path):
                 self.line = line
                 if not self.width:
@@ -171,7 +201,10 @@ class TextTable:
         return named if self.options.header is None else self.options.header
 
     def _is_text(self, cell: str) -> bool:
-        return not is_number(cell) and not (self.gaps and _is_gap(cell))
+        return not (is_number(cell) or self._has_comma(cell)) and not (self.gaps and _is_gap(cell))
+
+    def _has_comma(self, cell: str) -> bool:
+        return self.comma is not None and self.comma.fullmatch(cell.strip()) is not None
 
     def _begin(self, row: Row) -> None:
         if self.header is not None and len(self.header) == len(row) - 1:  # R leaves out the cell above the row names
@@ -192,7 +225,25 @@ class TextTable:
     def _say_cells(self, row: Row, expected: int, of: str) -> str:
         return f"{self.path.name}, line {self.line}: {len(row)} cells where the {of} has {expected}."
 
+    def _replace_commas(self, lines: list[int], rows: list[Row]) -> list[Row]:
+        """Rows with points before decimals; refused where some numbers have commas and others points."""
+        written = [[cell.strip().replace(",", ".") if self._has_comma(cell) else cell for cell in row] for row in rows]
+        for line, row, before in zip(lines, written, rows, strict=True):
+            for cell, original in zip(row, before, strict=True):
+                mark = "," if cell != original else "." if DOT.fullmatch(cell.strip()) else ""
+                if mark and mark not in self.decimals:
+                    self.decimals += mark
+                if len(self.decimals) > 1:
+                    message = (
+                        f"{self.path.name}, line {line}: {original!r}, where numbers before have another decimal mark. "
+                        "Write all decimals with a point, or all with a comma."
+                    )
+                    raise InputError(message)
+        return written
+
     def _parse(self, lines: list[int], rows: list[Row]) -> NDArray[np.float64]:
+        if self.comma is not None:
+            rows = self._replace_commas(lines, rows)
         try:
             if not any("_" in "".join(cells) for cells in rows):
                 return np.array(rows, dtype=np.float64)

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 
-from sparseigen.checks.arguments import check_flag
+from sparseigen.checks.annotated import choose_table, is_annotated
+from sparseigen.checks.arguments import as_file_path, check_flag, check_many
 from sparseigen.checks.arrays import CheckedArray, check_data, check_symmetric
-from sparseigen.errors import OptionError, PrecisionWarning, UnsupportedOperatorError
+from sparseigen.checks.coercion import check_names
+from sparseigen.errors import (
+    ConstantColumnWarning,
+    DtypeError,
+    OptionError,
+    PrecisionWarning,
+    ShapeError,
+    UnsupportedOperatorError,
+)
+from sparseigen.io.formats import ending_of, find_reader
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
 from sparseigen.operators.linear_operator import from_linear_operator
 from sparseigen.operators.matrix import DenseSymmetric, SparseSymmetric
-from sparseigen.operators.moments import advise_on_precision
+from sparseigen.operators.moments import advise_on_precision, note_constant
 from sparseigen.operators.sparse_data import SparseData
 from sparseigen.operators.storage import Storage, StorageOptions
 
@@ -45,24 +57,40 @@ CONTRACT = ("apply_support", "columns", "diagonal", "size")
 
 
 def covariance(
-    X: Any, *, center: bool = True, scale: bool = False, ddof: int = 1, **storage: Unpack[StorageOptions]
+    X: Any,
+    *,
+    center: bool = True,
+    scale: bool = False,
+    ddof: int = 1,
+    names: Sequence[str] | None = None,
+    layer: str | None = None,
+    use_raw: bool = False,
+    mask: Any = None,
+    **storage: Unpack[StorageOptions],
 ) -> Operator:
     """Stand for the covariance matrix of data without forming it.
 
     Parameters
     ----------
-    X : array, scipy sparse matrix, DataFrame, torch or cupy tensor, np.memmap, path, source of row blocks, dask array
+    X : array, scipy sparse matrix, DataFrame, AnnData, tensor, np.memmap, path, source of row blocks, dask array
         The data, samples x variables. Never written to. Sparse data are not densified, frames keep their column
         names. float32 data are multiplied in float32; values are accumulated in float64. Memory maps, paths (.npy,
         .h5, .hdf5, .h5ad, .zarr, .arrow, .feather, .ipc, .parquet) and functions or lists that give blocks of rows
-        are read in passes and never held in memory. Dask arrays and dataframes, and lists of delayed objects or of
-        callables that load one partition of rows each (dense or scipy CSR), stay on a Dask cluster.
+        are read in passes and never held in memory; other tables (.csv, .tsv, .xlsx, .mtx, .npz) are read whole. Dask
+        arrays and dataframes, and lists of delayed objects or of callables that load one partition of rows each
+        (dense or scipy CSR), stay on a Dask cluster.
     center : bool
         Subtract each column's mean. Without it the second moment X'X / (n - ddof) is meant.
     scale : bool
-        Divide each column by its standard deviation: the correlation matrix.
+        Divide each column by its standard deviation: the correlation matrix. Constant columns are left out (their
+        variance is zero), with a `ConstantColumnWarning`.
     ddof : int
         The divisor is n_samples - ddof.
+    names : sequence of str, optional
+        Names of the variables, for data that bring none.
+    layer, use_raw, mask : str, bool, str or array of bool
+        For AnnData objects: the layer to take instead of X, or ``adata.raw``; and the variables, by a column of
+        ``var`` ("highly_variable") or one value per variable.
     **storage
         Where the data are and how they are read; see below.
 
@@ -113,11 +141,55 @@ def covariance(
         )
         raise UnsupportedOperatorError(message)
     statistics = {"center": check_flag(center, "center"), "scale": check_flag(scale, "scale"), "ddof": ddof}
-    operator = _find_place(X, Storage.from_options(storage), statistics)
+    kept = Storage.from_options(storage)
+    chosen = {"layer": layer, "use_raw": check_flag(use_raw, "use_raw"), "mask": mask}
+    if is_annotated(X):
+        table = choose_table(X, **chosen)
+        X, names = table.values, table.names if names is None else names
+        kept = kept if table.dataset is None else replace(kept, dataset=table.dataset)
+    else:
+        unused = next((name for name, value in chosen.items() if value is not None and value is not False), None)
+        if unused is not None:
+            message = f"{unused}= is for AnnData objects; X is {type(X).__name__}. Leave it out."
+            raise OptionError(message, parameter=unused)
+    operator = _find_place(read_text_table(X), kept, statistics)
+    if names is not None:
+        operator.names = check_variable_names(names, operator.size)
+    constant = note_constant(operator)
+    if constant is not None:
+        warnings.warn(constant, ConstantColumnWarning, stacklevel=2)
     advice = advise_on_precision(operator)
     if advice is not None:
         warnings.warn(advice, PrecisionWarning, stacklevel=2)
     return operator
+
+
+def read_text_table(X: Any) -> Any:
+    """The table in a file that gives no blocks of rows (text, for example); anything else as it is."""
+    if not isinstance(X, (str, os.PathLike)):
+        return X
+    path = as_file_path(X, "X")
+    if find_reader(ending_of(path), "rows") is not None or find_reader(ending_of(path), "table") is None:
+        return X
+    from sparseigen.io.tables import read_table
+
+    try:
+        return read_table(path)
+    except DtypeError as error:
+        message = str(error).replace(
+            "leave out ('drop_text')", "leave it out: read the file with pandas, drop it there"
+        )
+        raise DtypeError(message) from error
+
+
+def check_variable_names(names: Any, size: int) -> tuple[str, ...]:
+    """One name for each variable, no two alike."""
+    listed = tuple(str(name) for name in check_many(names, "names", "['a', 'b']"))
+    if len(listed) != size:
+        message = f"names has {len(listed)} entries for {size} variables; give one per variable."
+        raise ShapeError(message, parameter="names")
+    check_names("names", listed)
+    return listed
 
 
 def _find_place(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:

@@ -22,7 +22,7 @@ from sparseigen.operators.contract import (
 )
 from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.matrix import DenseSymmetric, cut_parts, gram, multiply, multiply_transposed
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
 from sparseigen.operators.samples import DenseSamples, Samples
 from sparseigen.operators.screening import SMALLEST_DATA, Memory, Screen
 
@@ -66,7 +66,7 @@ class DenseData(Operator):
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        return np.ones(self.size) if self.scale else self._variances()
+        return scaled_variances(self.deviations) if self.scale else self._variances()
 
     def _variances(self) -> NDArray[np.float64]:
         squares = np.empty(self.size)

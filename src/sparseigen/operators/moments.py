@@ -19,6 +19,8 @@ from sparseigen.errors import ConstantColumnError, NonFiniteError, OptionError, 
 from sparseigen.operators.contract import Operator
 from sparseigen.operators.matrix import DenseSymmetric
 
+CONSTANTS_NAMED = 5
+"""How many constant columns a note names."""
 SMALLEST_SCALED = 2.0**-900
 """Variances below this have lost digits to underflow."""
 SMALLEST_SINGLE, SMALLEST_LARGEST_SINGLE, LARGEST_SINGLE = 2.0**-100, 2.0**-50, 2.0**55
@@ -39,9 +41,9 @@ def degrees_of_freedom(n_samples: int, ddof: int) -> int:
 def find_scales(
     variances: NDArray[np.float64], means: NDArray[np.float64], names: Sequence[str] | None
 ) -> NDArray[np.float64]:
-    """Standard deviations, refusing columns that have none.
+    """Standard deviations to divide by, infinite for columns that have none: divided by it, such a column is zero.
 
-    A column whose deviation is at rounding level of its mean counts as constant.
+    A column whose deviation is at rounding level of its mean counts as constant. `note_constant` tells the user.
     """
     deviations = np.sqrt(variances)
     tiny = np.flatnonzero((variances > 0.0) & (variances < SMALLEST_SCALED))
@@ -51,15 +53,33 @@ def find_scales(
             "underflow, so scale=True cannot divide by it. Multiply X by a constant first."
         )
         raise RangeError(message)
-    constant = np.flatnonzero(deviations <= 1e-14 * np.abs(means))
-    if constant.size:
-        message = (
-            f"{constant.size} {'column is' if constant.size == 1 else 'columns are'} constant, the first is "
-            f"{label(int(constant[0]), names)}; scale=True divides by the standard deviation. "
-            "Drop those columns (for example with sklearn.feature_selection.VarianceThreshold) or use scale=False."
-        )
+    constant = deviations <= 1e-14 * np.abs(means)
+    if constant.all():
+        message = f"all {len(constant)} columns are constant, and scale=True divides by the standard deviation."
         raise ConstantColumnError(message)
-    return deviations
+    return np.where(constant, np.inf, deviations)
+
+
+def scaled_variances(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The variances after division: exactly one, or rounding would decide which is the largest; of a constant, zero."""
+    return np.isfinite(deviations).astype(np.float64)
+
+
+def finite_scales(deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What new data are divided by: the deviations, one for columns that are left out (as scikit-learn has it)."""
+    return np.where(np.isfinite(deviations), deviations, 1.0)
+
+
+def note_constant(operator: Any) -> str | None:
+    """One sentence about columns that scaling leaves out because they are constant; None where there are none."""
+    deviations = getattr(operator, "deviations", None)
+    constant = np.flatnonzero(np.isinf(np.zeros(0) if deviations is None else deviations))
+    if not constant.size:
+        return None
+    several = "column is" if len(constant) == 1 else "columns are"
+    listed = ", ".join(label(int(j), operator.names) for j in constant[:CONSTANTS_NAMED])
+    more = f" and {len(constant) - CONSTANTS_NAMED} more" if len(constant) > CONSTANTS_NAMED else ""
+    return f"{len(constant)} of {operator.size} {several} constant and left out, as there is no scale: {listed}{more}."
 
 
 def check_variances(variances: NDArray[np.float64], dtype: np.dtype[np.floating]) -> NDArray[np.float64]:
@@ -129,7 +149,7 @@ def advise_on_precision(operator: Any) -> str | None:
 
 def _describe_coarse_columns(operator: Any) -> str | None:
     """Where the type of the numbers has no digits left for what varies."""
-    spread = np.sqrt(operator.diagonal()) * operator.deviations
+    spread = _find_spread(operator)
     step = float(np.finfo(operator.dtype).eps) * np.abs(operator.means)
     coarse = np.flatnonzero((spread > 0.0) & (step > COARSE * spread))
     if not coarse.size:
@@ -144,12 +164,19 @@ def _describe_coarse_columns(operator: Any) -> str | None:
     )
 
 
+def _find_spread(operator: Any) -> NDArray[np.float64]:
+    """The standard deviations of the data as given; zero for columns that are left out."""
+    kept = np.isfinite(operator.deviations)
+    spread: NDArray[np.float64] = np.sqrt(operator.diagonal()) * np.where(kept, operator.deviations, 0.0)
+    return spread
+
+
 def _describe_rounding(operator: Any) -> str | None:
     """Where sums over the samples lose digits that the numbers have."""
     share = float(operator.entry_errors().max() / operator.diagonal().max())
     if not share > LARGEST_SHARE:
         return None
-    spread = np.sqrt(operator.diagonal()) * operator.deviations
+    spread = _find_spread(operator)
     worst = int(np.argmax(np.abs(operator.means) / np.where(spread > 0.0, spread, np.inf)))
     return (
         f"columns are far from zero, {label(worst, operator.names)} most (mean {operator.means[worst]:.3g}, standard "

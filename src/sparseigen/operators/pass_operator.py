@@ -25,7 +25,7 @@ from sparseigen.errors import NonFiniteError
 from sparseigen.operators import passes
 from sparseigen.operators.contract import LARGEST_MATERIALISED, AccessCosts, Indices, Matrix, Operator, Vector
 from sparseigen.operators.matrix import DenseSymmetric
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
 from sparseigen.operators.passes import Moments, Request, Standard
 from sparseigen.operators.samples import DenseSamples, Samples, SparseSamples
 
@@ -186,7 +186,7 @@ class PassOperator(Operator):
             variances = squares / self.divisor
         self.deviations = find_scales(variances, self.means, self.names) if scale else np.ones(self.size)
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        self._variances = np.ones(self.size) if scale else variances
+        self._variances = scaled_variances(self.deviations) if scale else variances
         spreads = np.sqrt(variances)
         explicit = not self.sparse_blocks and passes.centres_explicitly(self.means, spreads, self.dtype)
         self.standard = Standard(self.means, self.deviations, explicit)

@@ -12,7 +12,7 @@ from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
 from sparseigen.operators.samples import Samples, SparseSamples
 
 SHORT_NUMBERS_FROM = 1 << 20
@@ -63,7 +63,7 @@ class SparseData(Operator):
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        return np.ones(self.size) if self.scale else self._variances()
+        return scaled_variances(self.deviations) if self.scale else self._variances()
 
     def _variances(self) -> NDArray[np.float64]:
         # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.

@@ -27,7 +27,7 @@ from sparseigen.operators.contract import (
 )
 from sparseigen.operators.deflated import SMALLEST_VALUE, find_unit_vector, regress_out
 from sparseigen.operators.iteration import Iteration
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors
+from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
 from sparseigen.operators.samples import DeviceSamples, Samples
 
 RUNS_PER_PASS = 64
@@ -189,7 +189,7 @@ class TorchData(Operator):
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        return np.ones(self.size) if self.scale and self.projection is None else self._variances()
+        return scaled_variances(self.deviations) if self.scale and self.projection is None else self._variances()
 
     def rows(self, chosen: Any) -> Tensor:
         """Some variables in float64 on the device, deflated; ``chosen`` is a slice or a tensor of places."""

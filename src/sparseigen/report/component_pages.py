@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import check_many, check_result
-from sparseigen.checks.frames import as_labels, as_scores
+from sparseigen.checks.frames import as_labels, as_scores, find_sample_names
 from sparseigen.components.automatic import Significance
 from sparseigen.components.variance import ComponentOverlap
 from sparseigen.errors import OptionError, ShapeError
@@ -39,6 +39,8 @@ def component_report(
     data: Any = None,
     scores: Any = None,
     labels: Any = None,
+    label_title: str | None = None,
+    sample_names: Sequence[Any] | None = None,
     stability: Any = None,
     significance: Significance | None = None,
     title: str | None = None,
@@ -62,7 +64,12 @@ def component_report(
     scores : array of shape (n_samples, n_components), optional
         The samples' scores, to be drawn.
     labels : sequence, optional
-        One value per sample, for the colours of the scores: numbers or names.
+        One value per sample, for the colours of the scores: numbers or names. Up to 20 names get a colour and marker
+        of their own; of more, the largest groups.
+    label_title : str, optional
+        What the labels are, above the legend; by default the name of a pandas Series.
+    sample_names : sequence, optional
+        One name per sample; by default the index of scores that are a frame.
     stability : SelectionStability, optional
         How often each variable was chosen in resamples.
     significance : Significance, optional
@@ -112,13 +119,14 @@ def component_report(
         "dense": dense,
         "answer": _pack_point(answer, pool, total, exact=True),
         "path": [_pack_point(point, pool, total) for point in points],
-        "scores": None if scores is None else _pack_scores(scores, labels),
+        "scores": None if scores is None else _pack_scores(scores, labels, label_title, sample_names),
         "stability": None if stability is None else _pack_stability(stability, pool),
         "resamples": None if stability is None else stability.n_resamples,
         "results": [result.to_dict() for result in answer],
         "significance": None if significance is None else _pack_significance(significance, answer, pool),
         "overlap": None if overlap is None else [overlap.to_dict(j) for j in range(len(answer))],
         "set": _pack_set(results),
+        "correlations": None if overlap is None else overlap.correlations.tolist(),
     }
     payload["variables"] = pool.used
     facts = {
@@ -134,6 +142,7 @@ def component_report(
             "stability": stability is not None,
             "significance": significance is not None,
         },
+        "correlations": [] if overlap is None or len(answer) < 2 else _list_correlations(overlap),
         "tests": [] if significance is None else _list_tests(payload["significance"], pool),
         "trust": "" if significance is None or significance.robust else CLASSICAL,
         "settings": setting_rows(dict(answer[0].settings) | {"stages": stages_line(answer[0].stages)}, settings),
@@ -220,15 +229,27 @@ def _pack_component(
     }
 
 
-def _pack_scores(scores: Any, labels: Any) -> dict[str, Any]:
+def _pack_scores(scores: Any, labels: Any, title: str | None, samples: Sequence[Any] | None) -> dict[str, Any]:
     """Scores by column, and which samples they are of: evenly thinned where there are too many to draw."""
     values = as_scores(scores)
+    title = getattr(labels, "name", None) if title is None else title
+    samples = find_sample_names(scores) if samples is None else samples
+    if samples is not None and len(samples) != len(values):
+        message = f"sample_names has {len(samples)} entries for {len(values)} samples; give one per sample."
+        raise ShapeError(message)
     named = None if labels is None else as_labels(labels, values.shape[0])
     rows = np.arange(0, len(values), -(-len(values) // MOST_SAMPLES))
     if named is not None:
         named |= {key: [named[key][i] for i in rows] for key in ("codes", "numbers") if key in named}
     columns = [[round_digits(float(v)) for v in values[rows, j]] for j in range(values.shape[1])]
-    return {"columns": columns, "labels": named, "rows": rows.tolist(), "samples": len(values)}
+    return {
+        "columns": columns,
+        "labels": named,
+        "title": None if title is None else str(title),
+        "names": None if samples is None else [str(samples[i]) for i in rows.tolist()],
+        "rows": rows.tolist(),
+        "samples": len(values),
+    }
 
 
 def _pack_stability(stability: Any, pool: _Variables) -> list[dict[str, Any]]:
@@ -281,6 +302,14 @@ def _pack_significance(significance: Significance, answer: Point, pool: _Variabl
     return packed
 
 
+def _list_correlations(overlap: ComponentOverlap) -> list[tuple[str, list[str]]]:
+    """The correlations of the scores as text: one row per component, those before it."""
+    return [
+        (f"PC{j + 1}", [f"{value:+.2f}" if i < j else "" for i, value in enumerate(row)])
+        for j, row in enumerate(overlap.correlations.tolist())
+    ]
+
+
 def _number(value: float) -> float | None:
     return round_digits(float(value)) if np.isfinite(value) else None
 
@@ -323,7 +352,13 @@ def _describe_component(
 ) -> dict[str, str]:
     support = result.support
     order = support[np.argsort(-np.abs(result.vector[support]), kind="stable")]
-    share = f"{amount(result.value, total)} of the total variance" if total else f"variance {result.value:.5g}"
+    # The value of a later component is that of a deflated matrix; its vector has the plain variance.
+    variance = result.value if overlap is None else float(overlap.plain[j])
+    share = f"{amount(variance, total)} of the total variance" if total else f"variance {amount(variance, None)}"
+    if overlap is None and j > 0:
+        share += " beyond the components before it"
+    elif j > 0 and overlap is not None:
+        share += f" (adjusted {amount(float(overlap.adjusted[j]), overlap.total)})"
     return {
         "name": f"Component {j + 1}",
         "headline": f"{count_noun(len(support), 'variable')}, {share}",

@@ -15,7 +15,7 @@ from sparseigen.checks.frames import as_positions
 from sparseigen.checks.graphs import WEIGHT, Graph
 from sparseigen.config import require
 from sparseigen.errors import OptionError, ShapeError
-from sparseigen.graphs.model import IntegerGraph, build_graph
+from sparseigen.graphs.model import IntegerGraph, rebuild_graph
 from sparseigen.graphs.task import load_graph
 from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
 from sparseigen.report.words import count_noun, list_names, stages_line, subgraph_sentence
@@ -123,7 +123,7 @@ def graph_report(
     results = _check_results(curve_or_result)
     opening = _choose_opening(results, chosen)
     source = None if graph is None else _load_source(graph, results[0])
-    model = None if source is None else _build_model(source, results[0])
+    model = None if source is None else rebuild_graph(source, results[0].settings)
     places = None if positions is None else as_positions(positions)
     title = "Densest subgraph" if title is None else str(title)
     groups = [_group_vertices(result, model) for result in results]
@@ -205,13 +205,6 @@ def _load_source(graph: Any, result: DenseSubgraphResult) -> Graph:
         message = f"graph has {source.n_vertices} vertices; the results are about one with {result.indicator.size}."
         raise ShapeError(message)
     return source
-
-
-def _build_model(source: Graph, result: DenseSubgraphResult) -> IntegerGraph:
-    """The graph as the densities see it: directions and loops treated as they were when it was solved."""
-    loops = "keep" if str(result.settings.get("self_loops", "")).endswith("kept") else "drop"
-    directed = str(result.settings.get("directed", "average"))
-    return build_graph(source, directed=directed, self_loops=loops)[0]
 
 
 def _group_vertices(result: DenseSubgraphResult, model: IntegerGraph | None) -> _Group:
@@ -300,7 +293,7 @@ def _describe_group(result: DenseSubgraphResult, group: _Group) -> dict[str, str
         f"the others), average weight of a pair {result.edge_density:.4g}{_describe_parts(result)}",
         "members": list_names([str(label) for label in group.labels]),
         "proof": subgraph_sentence(result),
-        "note": "",
+        "note": _note_unused(result.settings),
         "overlap": "",
     }
 
@@ -312,6 +305,13 @@ def _describe_parts(result: DenseSubgraphResult) -> str:
     if result.connected_parts == 1:
         return "; connected"
     return f"; falls into {result.connected_parts:,} connected parts"
+
+
+def _note_unused(settings: Mapping[str, Any]) -> str:
+    unused = settings.get("unused_attributes")
+    return (
+        "" if not unused else f"Every edge counts 1: the numbers that edges carry as {list_names(unused)} are not used."
+    )
 
 
 def _build_table(result: DenseSubgraphResult, group: _Group) -> dict[str, Any]:

@@ -33,11 +33,17 @@ class ProgressBar:
         self.began = time.monotonic()
         self.shown = -REFRESH_SECONDS
         self.width = 0
-        self.stage = ""
+        self.part, self.stage = "", ""
+
+    def on_part(self, text: str) -> None:
+        """One of several solves begins: the line says which, of how many."""
+        self.part = f"{text}: "
 
     def on_stage(self, name: str) -> None:
-        """Another stage of the solve begins: the line says which."""
+        """Another stage of the solve begins: the line says which at once, as proofs have no iterations."""
         self.stage = f"{name}: "
+        if self.live:
+            self._show(f"{self.part}{name}  {time.monotonic() - self.began:.1f} s")
 
     def __call__(self, iteration: int, vector: NDArray[np.float64], value: float) -> None:
         """One iteration ended."""
@@ -46,7 +52,10 @@ class ProgressBar:
             return
         self.shown = elapsed
         count = np.count_nonzero(vector)
-        line = f"{self.stage}iteration {iteration}  value {value:.8g}  non-zeros {count}  {elapsed:.1f} s"
+        where = f"{self.part}{self.stage}"
+        self._show(f"{where}iteration {iteration}  value {value:.8g}  non-zeros {count}  {elapsed:.1f} s")
+
+    def _show(self, line: str) -> None:
         self.file.write("\r" + line.ljust(self.width))
         self.file.flush()
         self.width = len(line)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparseigen.components.automatic import Significance
+from sparseigen.components.stability import SelectionStability
 from sparseigen.components.variance import ComponentOverlap
 from sparseigen.results import Certificate, DenseSubgraphResult, SparseEigResult, SparsePath, Stage
 
@@ -22,9 +23,9 @@ def at_least(share: float) -> str:
     Examples
     --------
     >>> at_least(0.98999), at_least(1.0)
-    ('98.99 %', '100 %')
+    ('98.99%', '100%')
     """
-    return f"{math.floor(share * 1e4 + 1e-9) / 100.0:g} %"
+    return f"{math.floor(share * 1e4 + 1e-9) / 100.0 + 0.0:g}%"  # no minus zero
 
 
 def at_most(share: float) -> str:
@@ -32,15 +33,37 @@ def at_most(share: float) -> str:
 
     Examples
     --------
-    >>> at_most(0.35571), at_most(0.5)
-    ('35.58 %', '50 %')
+    >>> at_most(0.35571), at_most(0.5), at_most(-1e-17)
+    ('35.58%', '50%', '0%')
     """
-    return f"{math.ceil(share * 1e4 - 1e-9) / 100.0:g} %"
+    return f"{math.ceil(share * 1e4 - 1e-9) / 100.0 + 0.0:g}%"  # no minus zero
 
 
 def amount(value: float, total: float | None) -> str:
     """A variance: as a share where the total is known."""
-    return f"{value:.5g}" if not total else f"{value / total:.2%}".replace("%", " %")
+    return as_number(value, 5) if not total else as_percent(value / total)
+
+
+def as_number(value: float, digits: int) -> str:
+    """A number with so many digits; what rounds to zero has no sign.
+
+    Examples
+    --------
+    >>> as_number(-0.0, 5), as_number(0.125, 2)
+    ('0', '0.12')
+    """
+    return f"{value + 0.0:.{digits}g}"
+
+
+def as_percent(share: float, digits: int = 2) -> str:
+    """A share in percent, written alike everywhere; what rounds to zero has no sign.
+
+    Examples
+    --------
+    >>> as_percent(0.0209), as_percent(-1e-17)
+    ('2.09%', '0.00%')
+    """
+    return f"{round(share, digits + 2) + 0.0:.{digits}%}"
 
 
 def count_noun(count: int, noun: str) -> str:
@@ -104,13 +127,13 @@ def component_sentence(result: SparseEigResult, total: float | None, *, after_ot
     if result.settings.get("which") == "smallest":
         return _smallest_sentence(result, result.certificate, choice)
     left = describe_matrix(result.settings) if "deflation" in result.settings else "what the components before it leave"
-    within = f"in {left}, " if after_others else ""
+    within, there = (f"in {left}, ", " there") if after_others else ("", "")
     found = f"{amount(result.value, total)} of the total variance" if total else f"a variance of {result.value:.5g}"
     if result.certificate.optimal:
-        return f"Proven best: {within}no {choice} explains more than this one, which explains {found}."
+        return f"Proven best: {within}no {choice} explains more than this one, which explains {found}{there}."
     limit = at_most(result.certificate.upper_bound / total) if total else f"{result.certificate.upper_bound:.5g}"
-    said = f"{within}this combination explains {found}. It is proven that no {choice} can explain more"
-    said += f" there than {limit}" if after_others else f" than {limit}"
+    said = f"{within}this combination explains {found}{there}. It is proven that no {choice} can explain more"
+    said += f"{there} than {limit}"
     reached = at_least(1.0 - result.certificate.relative_gap)
     return f"{said[0].upper()}{said[1:]}, so this one reaches at least {reached} of the best possible."
 
@@ -145,6 +168,8 @@ def subgraph_sentence(result: DenseSubgraphResult) -> str:
 MOST_ROWS = 60
 """Longer tables leave out the variables with the smallest loadings, and say how many."""
 TABLE_NAMES_SHOWN = 6
+STABLE = 0.8
+"""Share of the resamples in which a variable is to be chosen to count as stable."""
 
 
 def components_table(
@@ -153,6 +178,7 @@ def components_table(
     *,
     overlap: ComponentOverlap | None = None,
     significance: Significance | None = None,
+    stability: SelectionStability | None = None,
 ) -> str:
     """Several components side by side: one line per variable, one column per component.
 
@@ -166,6 +192,8 @@ def components_table(
         How many variables take part in each, and how much of it those shown carry.
     overlap : ComponentOverlap, optional
         What of that share each adds to those before it, and the one of these that it is correlated with most.
+    stability : SelectionStability, optional
+        How many of each component's variables most resamples choose too.
 
     Examples
     --------
@@ -199,12 +227,14 @@ def components_table(
         rows.append([f"... {hidden} more with smaller loadings", *([""] * len(results))])
     footer = [
         ["non-zeros", *(str(len(result.support)) for result in results)],
-        ["variance share", *(f"{share:.2%}" for share in shares)],
+        ["variance share", *map(as_percent, shares)],
         *([] if overlap is None or len(results) == 1 else _list_overlap(overlap)),
         ["certificate", *(proof_word(result.certificate) for result in results)],
     ]
     if significance is not None:
         footer += _word_significance(significance)
+    if stability is not None:
+        footer.append([f"chosen in {STABLE:.0%}", *_count_stable(results, stability)])
     return align_rows([header, *rows], footer)
 
 
@@ -221,11 +251,17 @@ def _word_significance(significance: Significance) -> list[list[str]]:
     return lines
 
 
+def _count_stable(results: Sequence[SparseEigResult], stability: SelectionStability) -> list[str]:
+    """Of each component's variables those that are chosen in most resamples."""
+    often = [stability.frequencies[j, result.support] >= STABLE for j, result in enumerate(results)]
+    return [f"{int(kept.sum())} of {kept.size}" for kept in often]
+
+
 def _list_overlap(overlap: ComponentOverlap) -> list[list[str]]:
     """Lines of the table: what each component adds, and which earlier one it resembles."""
     nearest = [overlap.find_nearest(j) for j in range(len(overlap.plain))]
     return [
-        ["adjusted share", *(f"{variance / overlap.total:.2%}" for variance in overlap.adjusted)],
+        ["adjusted share", *(as_percent(variance / overlap.total) for variance in overlap.adjusted)],
         [
             "correlated with",
             *("" if i is None else f"PC{i + 1} {overlap.correlations[j, i]:+.2f}" for j, i in enumerate(nearest)),
@@ -257,10 +293,10 @@ def path_table(path: SparsePath) -> str:
         rows.append(
             [
                 str(result.cardinality),
-                f"{result.value / path.total_variance:.2%}",
-                "" if bound is None else f"{bound:.2%}",
+                as_percent(result.value / path.total_variance),
+                "" if bound is None else as_percent(bound),
                 proof_word(result.certificate),
-                f"{result.value / path.dense_optimum:.1%}",
+                as_percent(result.value / path.dense_optimum, 1),
                 ", ".join(names[:TABLE_NAMES_SHOWN]) + more,
             ]
         )
@@ -271,9 +307,9 @@ def curve_table(results: Sequence[DenseSubgraphResult]) -> str:
     """One line per number of vertices: the two densities, the proven limit."""
     rows = [["k", "density", "at most", "certificate", "edge density"]]
     for result in results:
-        bound = "" if result.certificate is None else f"{result.certificate.upper_bound:.6g}"
+        bound = "" if result.certificate is None else as_number(result.certificate.upper_bound, 6)
         proven = proof_word(result.certificate)
-        rows.append([str(result.k), f"{result.density:.6g}", bound, proven, f"{result.edge_density:.4g}"])
+        rows.append([str(result.k), as_number(result.density, 6), bound, proven, as_number(result.edge_density, 4)])
     return align_rows(rows, [])
 
 

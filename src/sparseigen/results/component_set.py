@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sparseigen.results.certificate import Certificate, reduce_to_fields
 from sparseigen.results.eigenvector import SparseEigResult
-from sparseigen.results.figures import supports_figure
+from sparseigen.results.figures import MOST_BARS, draw_heat_map
 
 Vector = NDArray[np.float64]
 
@@ -158,8 +158,8 @@ class ComponentSet(Sequence[SparseEigResult]):
         said = html.escape(self.describe())
         return f"<p>{said}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def plot(self) -> Any:
-        """The supports side by side, one column per component and one row per variable, as a plotly figure."""
+    def plot(self, *, ax: Any = None, engine: str | None = None) -> Any:
+        """The supports side by side, one column per component and one row per variable, by plotly or matplotlib."""
         vectors = self.vectors
         used = np.flatnonzero(vectors.any(axis=0))
         first = np.argmax(vectors[:, used] != 0.0, axis=0)
@@ -167,7 +167,18 @@ class ComponentSet(Sequence[SparseEigResult]):
         names = [self.results[0].name_of(int(i)) for i in order]
         total = self.total_variance if self.total_variance > 0.0 else np.inf
         heads = [f"PC{t + 1} {v / total:.1%}" for t, v in enumerate(self.variances["plain"])]
-        return supports_figure(names, heads, vectors[:, order].T.tolist(), title=self.describe())
+        kept = min(len(names), MOST_BARS)
+        more = f" (the first {kept} of {len(names)} variables)" if len(names) > kept else ""
+        table = vectors[:, order[:kept]].T
+        return draw_heat_map(
+            names[:kept],
+            heads,
+            table,
+            title=self.describe() + more,
+            purpose="ComponentSet.plot()",
+            ax=ax,
+            engine=engine,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON."""

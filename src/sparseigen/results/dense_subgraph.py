@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.config import require
+from sparseigen.errors import ShapeError
 from sparseigen.results.certificate import Certificate, find_by_cardinality, reduce_to_fields
 from sparseigen.results.eigenvector import Stage, StopReason
-from sparseigen.results.figures import bounded_curve
+from sparseigen.results.figures import draw_curve, draw_network
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,6 +86,79 @@ class DenseSubgraphResult:
             f"edge_density={self.edge_density:.4g}, {parts}{self.solver}, {proof})"
         )
 
+    def subgraph(self, graph: Any) -> Any:
+        """The chosen vertices and the edges among them, as a graph of the same package.
+
+        Parameters
+        ----------
+        graph : networkx, igraph or rustworkx graph, or scipy sparse matrix
+            The graph that was searched.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import sparseigen as se
+        >>> club = nx.karate_club_graph()
+        >>> se.densest_k_subgraph(club, k=5).subgraph(club).number_of_edges()
+        10
+        """
+        package = type(graph).__module__.split(".")[0]
+        places = np.flatnonzero(self.indicator)
+        known = graph.vcount() if package == "igraph" else getattr(graph, "shape", None) or len(graph)
+        count = known if isinstance(known, int) else known[0]
+        if count != self.indicator.size:
+            message = f"graph has {count} vertices; the result is about one with {self.indicator.size}."
+            raise ShapeError(message)
+        if package == "igraph":
+            return graph.induced_subgraph(places.tolist())
+        if package == "rustworkx":
+            indices = list(graph.node_indices())
+            return graph.subgraph([indices[place] for place in places.tolist()])
+        if hasattr(graph, "subgraph"):
+            return graph.subgraph(self.nodes)
+        return graph[places][:, places]
+
+    def to_frame(self, graph: Any = None) -> Any:
+        """One row per chosen vertex, as a pandas DataFrame; with the graph, the weight of each to the others."""
+        pandas = require("pandas", purpose="DenseSubgraphResult.to_frame()")
+        frame = pandas.DataFrame({"node": list(self.nodes)})
+        if graph is not None:
+            inside = np.zeros(self.k)
+            for a, b, weight in list_edges(self.subgraph(graph)):
+                inside[a] += weight
+                inside[b] += weight if a != b else 0.0
+            frame["weight_inside"] = inside
+        return frame
+
+    def plot(self, graph: Any, *, positions: Any = None, ax: Any = None, engine: str | None = None) -> Any:
+        """The chosen vertices and the edges among them, lines as wide as their weight.
+
+        Parameters
+        ----------
+        graph : networkx, igraph or rustworkx graph, or scipy sparse matrix
+            The graph that was searched.
+        positions : mapping, optional
+            Node to (x, y); without it forces place the vertices (needs networkx).
+        ax : matplotlib axes, optional
+            Where matplotlib is to draw.
+        engine : {"plotly", "matplotlib"}, optional
+            Who draws; without ``ax`` plotly, where it is installed.
+        """
+        edges = list_edges(self.subgraph(graph))
+        purpose = "DenseSubgraphResult.plot()"
+        if positions is None:
+            networkx = require("networkx", purpose=f"{purpose} without positions")
+            drawing = networkx.Graph()
+            drawing.add_nodes_from(range(self.k))
+            drawing.add_weighted_edges_from(edges)
+            found = networkx.circular_layout(drawing) if self.k < 3 else networkx.spring_layout(drawing, seed=0)
+            places = np.array([found[i] for i in range(self.k)])
+        else:
+            places = np.array([positions[node] for node in self.nodes], dtype=np.float64)
+        title = f"{self.k} vertices, density {self.density:.5g}"
+        names = [str(node) for node in self.nodes]
+        return draw_network(places, names, edges, title=title, purpose=purpose, ax=ax, engine=engine)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON where the labels are."""
         return {
@@ -102,6 +177,27 @@ class DenseSubgraphResult:
             "stages": [stage.to_dict() for stage in self.stages],
             "connected_parts": self.connected_parts,
         }
+
+
+def list_edges(subgraph: Any) -> list[tuple[int, int, float]]:
+    """Ends (as places among the vertices) and weights of the edges of a graph of any package."""
+    package = type(subgraph).__module__.split(".")[0]
+    if package == "igraph":
+        weighted = "weight" in subgraph.es.attributes()
+        weights = subgraph.es["weight"] if weighted else [1.0] * subgraph.ecount()
+        return [(a, b, float(w)) for (a, b), w in zip(subgraph.get_edgelist(), weights, strict=True)]
+    if package == "rustworkx":
+        edges = subgraph.weighted_edge_list()
+        return [(a, b, float(w) if isinstance(w, (int, float)) else 1.0) for a, b, w in edges]
+    if hasattr(subgraph, "edges"):
+        place = {node: i for i, node in enumerate(subgraph)}
+        return [(place[a], place[b], float(w)) for a, b, w in subgraph.edges(data="weight", default=1.0)]
+    entries = subgraph.tocoo()
+    upper = entries.row <= entries.col
+    return [
+        (int(a), int(b), float(w))
+        for a, b, w in zip(entries.row[upper], entries.col[upper], entries.data[upper], strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -151,17 +247,45 @@ class DensityCurve:
         ks = f"k = {min(self.ks)} to {max(self.ks)}" if self.results else "empty"
         return f"DensityCurve({len(self.results)} points, {ks}, {self.seconds:.2f} s)"
 
-    def plot(self) -> Any:
-        """Density against k, with the band up to the proven bound, as a plotly figure."""
+    def to_frame(self) -> Any:
+        """One row per number of vertices, in the order asked for, as a pandas DataFrame."""
+        pandas = require("pandas", purpose="DensityCurve.to_frame()")
+        rows = [
+            {
+                "k": result.k,
+                "density": result.density,
+                "edge_density": result.edge_density,
+                "weight": result.weight,
+                "upper_bound": None if result.certificate is None else result.certificate.upper_bound,
+                "relative_gap": None if result.certificate is None else result.certificate.relative_gap,
+                "proven_optimal": None if result.certificate is None else result.certificate.optimal,
+                "nodes": list(result.nodes),
+            }
+            for result in self.results
+        ]
+        return pandas.DataFrame(rows)
+
+    def plot(self, *, ax: Any = None, engine: str | None = None) -> Any:
+        """Density against k, with the band up to the proven bound: a plotly figure, or matplotlib axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where matplotlib is to draw.
+        engine : {"plotly", "matplotlib"}, optional
+            Who draws; without ``ax`` plotly, where it is installed.
+        """
         ordered = sorted(self.results, key=lambda result: result.k)
         certificates = [result.certificate for result in ordered]
         limits = [proof.upper_bound for proof in certificates if proof is not None]
-        return bounded_curve(
+        return draw_curve(
             [result.k for result in ordered],
             [result.density for result in ordered],
             limits if len(limits) == len(ordered) else None,
             purpose="DensityCurve.plot()",
             titles=("number of vertices k", "density"),
+            ax=ax,
+            engine=engine,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.config import require
 from sparseigen.results.certificate import Certificate, reduce_to_fields
-from sparseigen.results.figures import loadings_figure
+from sparseigen.results.figures import draw_bars
 
 
 class StopReason(StrEnum):
@@ -165,11 +166,25 @@ class SparseEigResult:
             f"<table><thead><tr><th>variable</th><th>loading</th></tr></thead><tbody>{rows}</tbody></table>"
         )
 
-    def plot(self) -> Any:
-        """The loadings as bars, largest first, as a plotly figure."""
+    def to_frame(self) -> Any:
+        """One row per variable with a loading, largest first, as a pandas DataFrame."""
+        pandas = require("pandas", purpose="SparseEigResult.to_frame()")
+        return pandas.DataFrame({"variable": list(self.loadings), "loading": list(self.loadings.values())})
+
+    def plot(self, *, ax: Any = None, engine: str | None = None) -> Any:
+        """The loadings as bars, largest first: a plotly figure, or matplotlib axes.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where matplotlib is to draw.
+        engine : {"plotly", "matplotlib"}, optional
+            Who draws; without ``ax`` plotly, where it is installed.
+        """
         loadings = self.loadings
         title = f"{len(loadings)} variables, value {self.value:.5g}"
-        return loadings_figure(list(loadings), list(loadings.values()), title=title)
+        names, values, purpose = list(loadings), list(loadings.values()), "SparseEigResult.plot()"
+        return draw_bars(names, values, title=title, axis="loading", purpose=purpose, ax=ax, engine=engine)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain Python values, ready for JSON: the one source of every written form of a result."""

@@ -1,115 +1,126 @@
-"""Answers as plotly figures: the pictures of the report pages, one at a time."""
+"""Answers as pictures: one description of each, drawn by plotly or by matplotlib.
+
+``plot(ax=...)`` draws into axes of matplotlib; without axes plotly draws where it is installed, matplotlib where it is
+not. A new picture is a function here that calls `draw`, and one of the same name in either drawing module.
+"""
 
 from __future__ import annotations
 
-import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
-from sparseigen.config import require
+import numpy as np
+from numpy.typing import NDArray
 
-BLUE, ORANGE, GREY, BAND = "#0a62b8", "#b8500a", "#57606c", "rgba(10, 98, 184, 0.16)"
+from sparseigen.config import is_installed, require
+from sparseigen.errors import OptionError, one_of
+
+ENGINES = {"plotly": "plotly_figures", "matplotlib": "matplotlib_figures"}
+"""Name of an engine -> the module of this package that draws with it."""
+NEEDS = {"plotly": "plotly.graph_objects", "matplotlib": "matplotlib.pyplot"}
 MOST_BARS = 40
 
 
-def plotly_text(name: str) -> str:
-    """A name as plotly shows it: plotly reads a little HTML in its labels.
+def draw(picture: str, *, ax: Any, engine: str | None, purpose: str, **facts: Any) -> Any:
+    """One picture: a plotly figure, or the axes of matplotlib that it was drawn into."""
+    if engine is None:
+        engine = "matplotlib" if ax is not None or not is_installed("plotly") else "plotly"
+    if engine not in ENGINES:
+        message = f"engine={engine!r} is not known. Allowed: {one_of(ENGINES)}."
+        raise OptionError(message, parameter="engine")
+    if ax is not None and engine != "matplotlib":
+        message = f"ax= takes axes of matplotlib, engine={engine!r} has none. Leave out one of them."
+        raise OptionError(message, parameter="ax")
+    require(NEEDS[engine], purpose=purpose)
+    module = import_module(f"sparseigen.results.{ENGINES[engine]}")
+    return getattr(module, picture)(**facts) if engine == "plotly" else getattr(module, picture)(ax, **facts)
 
-    Examples
-    --------
-    >>> plotly_text("<b>")
-    '&lt;b&gt;'
-    """
-    return html.escape(name, quote=False)
 
-
-def loadings_figure(names: Sequence[str], loadings: Sequence[float], *, title: str) -> Any:
-    """Horizontal bars, largest magnitude on top; at most MOST_BARS of them."""
-    figure = _figure("SparseEigResult.plot()")
+def draw_bars(
+    names: Sequence[str],
+    values: Sequence[float],
+    *,
+    title: str,
+    axis: str,
+    purpose: str,
+    marked: Sequence[bool] | None = None,
+    ax: Any = None,
+    engine: str | None = None,
+) -> Any:
+    """Horizontal bars, the first on top; at most MOST_BARS of them. Without marks, colours tell the sign."""
     kept = min(len(names), MOST_BARS)
-    shown, values = [plotly_text(name) for name in names[:kept]][::-1], list(loadings[:kept])[::-1]
-    figure.add_bar(
-        x=values,
-        y=list(range(kept)),
-        orientation="h",
-        marker_color=[ORANGE if value < 0 else BLUE for value in values],
-        hovertext=[f"{name}<br>loading {value:.5g}" for name, value in zip(shown, values, strict=True)],
-        hoverinfo="text",
-    )
     more = f" (the {kept} largest of {len(names)})" if len(names) > kept else ""
-    figure.update_layout(
-        title=title + more,
-        xaxis_title="loading",
-        yaxis={"tickvals": list(range(kept)), "ticktext": shown, "automargin": True},
-        height=130 + 20 * max(3, kept),
-    )
-    return figure
+    flags = [value >= 0 for value in values] if marked is None else list(marked)
+    facts = {
+        "names": list(names[:kept]),
+        "values": [float(value) for value in values[:kept]],
+        "flags": flags[:kept],
+        "title": title + more,
+        "axis": axis,
+    }
+    return draw("bars", ax=ax, engine=engine, purpose=purpose, **facts)
 
 
-def bounded_curve(
+def draw_curve(
     k: Sequence[int],
     values: Sequence[float],
     limits: Sequence[float] | None,
     *,
-    purpose: str,
     titles: tuple[str, str],
+    purpose: str,
     reference: float | None = None,
     chosen: int | None = None,
+    ax: Any = None,
+    engine: str | None = None,
 ) -> Any:
     """Values against k, the band up to the proven limits, a reference line, and one k marked."""
-    figure = _figure(purpose)
-    if limits is not None:
-        figure.add_scatter(x=k, y=limits, name="proven limit", mode="lines", line={"dash": "dot", "color": ORANGE})
-    figure.add_scatter(
-        x=k,
-        y=values,
-        name="found",
-        mode="lines+markers" if len(k) <= 40 else "lines",
-        line={"color": BLUE},
-        fill=None if limits is None else "tonexty",
-        fillcolor=BAND,
-    )
-    if reference is not None:
-        line = {"dash": "dash", "color": GREY, "width": 1}
-        figure.add_scatter(x=[k[0], k[-1]], y=[reference] * 2, name="without limit on k", mode="lines", line=line)
-    if chosen is not None:
-        marker = {"symbol": "diamond", "size": 12, "color": ORANGE}
-        at = list(k).index(chosen)
-        figure.add_scatter(x=[chosen], y=[values[at]], name=f"k = {chosen}", mode="markers", marker=marker)
-    figure.update_layout(xaxis_title=titles[0], yaxis_title=titles[1], hovermode="x unified")
-    return figure
+    facts = {"k": k, "values": values, "limits": limits, "titles": titles, "reference": reference, "chosen": chosen}
+    return draw("curve", ax=ax, engine=engine, purpose=purpose, **facts)
 
 
-def _figure(purpose: str) -> Any:
-    graphs: Any = require("plotly.graph_objects", purpose=purpose)
-    return graphs.Figure(layout={"template": "plotly_white"})
-
-
-def supports_figure(
-    names: Sequence[str], heads: Sequence[str], loadings: Sequence[Sequence[float]], *, title: str
+def draw_heat_map(
+    names: Sequence[str],
+    columns: Sequence[str],
+    table: NDArray[np.float64],
+    *,
+    title: str,
+    purpose: str,
+    ax: Any = None,
+    engine: str | None = None,
 ) -> Any:
-    """Loadings of several components side by side: a row per variable, a column per component; empty where zero."""
-    figure = _figure("ComponentSet.plot()")
-    kept = min(len(names), MOST_BARS)
-    shown = [plotly_text(name) for name in names[:kept]]
-    values = [[value if value != 0.0 else None for value in row] for row in loadings[:kept]]
-    figure.add_heatmap(
-        z=values,
-        x=list(range(len(heads))),
-        y=list(range(kept)),
-        colorscale=[[0.0, ORANGE], [0.5, "#f4f6f8"], [1.0, BLUE]],
-        zmid=0.0,
-        xgap=3,
-        ygap=1,
-        colorbar={"title": "loading"},
-        hovertext=[[f"{name}<br>{head}" for head in heads] for name in shown],
-        hovertemplate="%{hovertext}<br>loading %{z:.5g}<extra></extra>",
-    )
-    more = f" (the first {kept} of {len(names)} variables)" if len(names) > kept else ""
-    figure.update_layout(
-        title=title + more,
-        xaxis={"tickvals": list(range(len(heads))), "ticktext": list(heads), "side": "top"},
-        yaxis={"tickvals": list(range(kept)), "ticktext": shown, "automargin": True, "autorange": "reversed"},
-        height=170 + 20 * max(3, kept),
-    )
-    return figure
+    """A table of loadings by colour: one row per name, zeros left empty."""
+    facts = {"names": list(names), "columns": list(columns), "table": table, "title": title}
+    return draw("heat_map", ax=ax, engine=engine, purpose=purpose, **facts)
+
+
+def draw_points(
+    places: NDArray[np.float64],
+    groups: Mapping[str, Sequence[int]],
+    *,
+    titles: tuple[str, str],
+    purpose: str,
+    arrows: Mapping[str, Sequence[float]] | None = None,
+    ax: Any = None,
+    engine: str | None = None,
+) -> Any:
+    """Points in the plane by group, and arrows from the origin with their names."""
+    facts = {"places": places, "groups": groups, "titles": titles, "arrows": arrows or {}}
+    return draw("points", ax=ax, engine=engine, purpose=purpose, **facts)
+
+
+def draw_network(
+    places: NDArray[np.float64],
+    names: Sequence[str],
+    edges: Sequence[tuple[int, int, float]],
+    *,
+    title: str,
+    purpose: str,
+    ax: Any = None,
+    engine: str | None = None,
+) -> Any:
+    """Vertices at their places, lines between them as wide as their weight."""
+    heaviest = max((weight for _, _, weight in edges), default=1.0) or 1.0
+    lines = [(a, b, 0.5 + 3.5 * weight / heaviest) for a, b, weight in edges]
+    facts = {"places": places, "names": list(names), "lines": lines, "title": title}
+    return draw("network", ax=ax, engine=engine, purpose=purpose, **facts)

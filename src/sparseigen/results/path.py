@@ -13,7 +13,7 @@ from sparseigen.config import require
 from sparseigen.errors import DtypeError, NonFiniteError, NotSymmetricError, OptionError, ShapeError, one_of
 from sparseigen.results.certificate import find_by_cardinality
 from sparseigen.results.eigenvector import SparseEigResult
-from sparseigen.results.figures import bounded_curve
+from sparseigen.results.figures import draw_curve
 
 Vector = NDArray[np.float64]
 
@@ -166,17 +166,21 @@ class SparsePath:
             "results": [result.to_dict() for result in self.results],
         }
 
-    def plot(self, *, chosen: int | None = None) -> Any:
-        """Explained share against k, with the band up to the proven bound, as a plotly figure.
+    def plot(self, *, chosen: int | None = None, ax: Any = None, engine: str | None = None) -> Any:
+        """Explained share against k, with the band up to the proven bound: a plotly figure, or matplotlib axes.
 
         Parameters
         ----------
         chosen : int, optional
             A cardinality of the path to be marked.
+        ax : matplotlib axes, optional
+            Where matplotlib is to draw.
+        engine : {"plotly", "matplotlib"}, optional
+            Who draws; without ``ax`` plotly, where it is installed.
         """
         path = self.ascending()
         bounds = path.upper_bounds if self.which == "largest" else path.lower_bounds
-        return bounded_curve(
+        return draw_curve(
             path.cardinalities.tolist(),
             path.shares.tolist(),
             None if bounds is None else (bounds / self.total_variance).tolist(),
@@ -184,6 +188,8 @@ class SparsePath:
             titles=("cardinality k", "share of total variance"),
             reference=self.dense_optimum / self.total_variance,
             chosen=None if chosen is None else self[chosen].cardinality,
+            ax=ax,
+            engine=engine,
         )
 
 

@@ -1,4 +1,4 @@
-"""Blocks of rows from files (NumPy, zarr, Arrow, parquet), and from whatever else gives rows."""
+"""Blocks of rows from files (NumPy, Arrow, parquet), and from whatever else gives rows."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import as_file_path
 from sparseigen.checks.arrays import check_data_shape
-from sparseigen.checks.coercion import check_names, float_dtype
-from sparseigen.checks.memory import check_columns_fit, check_fits
+from sparseigen.checks.coercion import check_names
+from sparseigen.checks.memory import check_columns_fit
 from sparseigen.config import require
 from sparseigen.errors import (
     DtypeError,
@@ -30,6 +30,7 @@ from sparseigen.io.arrow import read_batches, read_facts
 from sparseigen.io.columns import Table
 from sparseigen.io.formats import BY_ENDING, ending_of, explain_damage, find_endings, find_reader, guard_blocks
 from sparseigen.io.npy import map_array, read_file_header
+from sparseigen.io.zarr_stores import is_store
 from sparseigen.rows.source import (
     CONVERT,
     ArrayRows,
@@ -40,7 +41,6 @@ from sparseigen.rows.source import (
     as_floats,
     file_fingerprint,
     iter_once,
-    sampled_hash,
 )
 
 
@@ -76,85 +76,6 @@ def open_npy(path: Path, dataset: str | None) -> RowSource:
     by_column = ArrayRows(map_array(path, header), path.name)
     by_column.path = path
     return by_column
-
-
-class ZarrRows:
-    """A two-dimensional zarr array; whole chunks of rows are read at a time."""
-
-    sparse = False
-    names: tuple[str, ...] | None = None
-
-    def __init__(self, array: Any, label: str) -> None:
-        self.array, self.label = array, label
-        _check_codecs(array, label)
-        self.shape = check_data_shape(tuple(array.shape), label)
-        self.dtype = float_dtype(np.dtype(array.dtype), label)
-        check_columns_fit(self.shape[1], label)
-        check_fits(int(array.chunks[0]) * int(array.chunks[1]) * int(array.dtype.itemsize), f"{label}: one chunk")
-        self.chunk_rows = int(array.chunks[0])
-        wide = self.chunk_rows * 16 > self.shape[0] and int(array.chunks[1]) * 4 < self.shape[1]
-        self.advice = f"{label} is stored in tall chunks {tuple(array.chunks)}; {CONVERT}" if wide else None
-
-    @guard_blocks
-    def blocks(self, rows: int, start: int, buffers: Buffers) -> Iterator[NDArray[Any]]:
-        """Blocks that end where chunks end, so that no chunk is decompressed twice, if one fits into a block."""
-        step = max(rows - rows % self.chunk_rows, min(rows, self.chunk_rows))
-        for begin in range(start, self.shape[0], step):
-            part = self.array[begin : begin + step]
-            block = buffers(len(part))
-            block[:] = as_floats(np.asarray(part), self.dtype, self.label)
-            yield block
-
-    def fingerprint(self) -> str:
-        """A hash of the first, the middle and the last row."""
-        return sampled_hash(self.array, self.shape)
-
-
-def _check_codecs(array: Any, label: str) -> None:
-    """Refuse chunks packed in a way that is not plainly a compression: one way is to unpickle them."""
-    facts = array.metadata if hasattr(array, "metadata") else array
-    used = [*(getattr(facts, "filters", None) or ()), *(getattr(facts, "codecs", None) or ())]
-    used += [] if getattr(facts, "compressor", None) is None else [facts.compressor]
-    used += [inner for codec in used for inner in getattr(codec, "codecs", ())]
-    for codec in used:
-        name = getattr(codec, "codec_id", None) or codec.to_dict().get("name", type(codec).__name__)
-        if name.removeprefix("numcodecs.") not in CODECS:
-            message = f"{label} is packed by {name!r}, which is not read from data files. Allowed: {one_of(CODECS)}."
-            raise InputError(message)
-
-
-CODECS = frozenset({
-    "adler32", "astype", "bitround", "blosc", "bytes", "bz2", "crc32", "crc32c", "delta", "fixedscaleoffset",
-    "fletcher32", "gzip", "jenkins_lookup3", "lz4", "lzma", "packbits", "pcodec", "quantize",
-    "sharding_indexed", "shuffle", "transpose", "zfpy", "zlib", "zstd",
-})  # fmt: skip
-"""Ways to pack chunks that only ever make numbers."""
-
-
-def open_zarr(path: Path, dataset: str | None) -> RowSource:
-    """The rows of a zarr array, or of one in a group."""
-    zarr = require("zarr", purpose="reading zarr stores")
-    try:
-        node = zarr.open(str(path), mode="r")
-    except Exception as error:  # zarr has errors of its own for every way a store can be damaged
-        message = f"{path.name} cannot be read as a zarr store: {error}"
-        if zarr.__version__.startswith("2.") and (path / "zarr.json").exists():
-            message = (
-                f"{path.name} is in zarr's format 3, which zarr {zarr.__version__} does not read. "
-                "Install a newer one: pip install 'zarr>=3'"
-            )
-        raise InputError(message) from error
-    if hasattr(node, "keys"):
-        names = sorted(node.keys())
-        place = dataset or ("X" if "X" in names else names[0] if len(names) == 1 else None)
-        if place is None or place not in names:
-            message = f"{path.name} is a group; choose one of its arrays with dataset='...': {one_of(names)}."
-            raise OptionError(message)
-        node = node[place]
-        if hasattr(node, "keys"):
-            message = f"{path.name}:{place} is a group, not an array; sparse zarr groups: {CONVERT}"
-            raise InputError(message)
-    return ZarrRows(node, path.name)
 
 
 MANY_COLUMNS = 256
@@ -268,7 +189,9 @@ def _find_source(value: Any, dataset: str | None, shape: Any) -> RowSource | Non
         source = _open_map(value.values)
         source.names = value.names
         return source
-    if type(value).__module__.split(".")[0] == "zarr" and hasattr(value, "chunks"):
+    if is_store(value) and hasattr(value, "chunks"):
+        from sparseigen.rows.zarr_stores import ZarrRows
+
         return ZarrRows(value, "X (zarr array)")
     if all(hasattr(value, name) for name in SOURCE_MEMBERS):
         return value  # type: ignore[no-any-return]

@@ -73,7 +73,7 @@ class CsrRows:
         self.label = f"{path.name}:{place}"
         self.shape = check_data_shape(shape, self.label)
         check_columns_fit(self.shape[1], self.label)
-        with open_hdf5(path) as file:
+        with self._open(path) as file:
             values, columns, pointers = self._parts(file)
             self.dtype = float_dtype(values.dtype, self.label)
             if pointers.shape != (self.shape[0] + 1,) or {columns.dtype.kind, pointers.dtype.kind} - {"i", "u"}:
@@ -81,7 +81,7 @@ class CsrRows:
                 raise InputError(message)
             check_fits(16 * (self.shape[0] + 1), self.label)
             self.starts: NDArray[np.int64] = np.asarray(pointers[:], dtype=np.int64)
-            stored = (len(values), len(columns))
+            stored = (values.shape[0], columns.shape[0])
         steps = np.diff(self.starts)
         if len(self.starts) != self.shape[0] + 1 or self.starts[0] != 0 or (steps < 0).any():
             message = f"{self.label} is damaged: its row pointers do not fit {self.shape[0]} rows."
@@ -93,6 +93,11 @@ class CsrRows:
         # Three times: as read, as a matrix, and what is made of it.
         self.row_bytes = 3 * int(np.ceil((4 + self.dtype.itemsize) * self.starts[-1] / self.shape[0])) + 8
 
+    @staticmethod
+    def _open(path: Path) -> Any:
+        """The file, for a ``with`` block."""
+        return open_hdf5(path)
+
     def _parts(self, file: Any) -> list[Any]:
         group = find_node(file, self.place, self.path.name)
         return [find_node(group, part, self.path.name) for part in ("data", "indices", "indptr")]
@@ -102,7 +107,7 @@ class CsrRows:
         """CSR matrices of some rows each."""
         from scipy.sparse import csr_matrix
 
-        with open_hdf5(self.path) as file:
+        with self._open(self.path) as file:
             stored_values, stored_columns, _ = self._parts(file)
             for begin in range(start, self.shape[0], rows):
                 end = min(begin + rows, self.shape[0])
@@ -134,7 +139,7 @@ def open_tables(path: Path, dataset: str | None) -> RowSource:
             message = f"{path.name} has no dataset {place!r}; it has: {one_of(_list_tables(file, h5py))}."
             raise OptionError(message)
         node = find_node(file, place, path.name)
-        names = _read_variable_names(file, node, path.name)
+        names = read_variable_names(file, node, path.name)
         if not isinstance(node, h5py.Group):
             return Hdf5Rows(path, place, names)
         kind = node.attrs.get("encoding-type", "")
@@ -172,7 +177,7 @@ def _find_only_table(file: Any, h5py: Any, path: Path) -> str:
     return tables[0]
 
 
-def _read_variable_names(file: Any, node: Any, name: str) -> tuple[str, ...] | None:
+def read_variable_names(file: Any, node: Any, name: str) -> tuple[str, ...] | None:
     """The names of an AnnData file's variables, where they fit the matrix."""
     found = read_names(file, "var", name)
     shape = node.shape if hasattr(node, "shape") else node.attrs.get("shape", (0, 0))

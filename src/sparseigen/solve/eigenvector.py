@@ -443,7 +443,7 @@ def _report_in_full(on_iteration: OnIteration | None, allowed: Indices | None, s
         full[allowed] = vector
         on_iteration(iteration, full, value)
 
-    for hook in ("on_stage", "on_bracket"):
+    for hook in ("on_part", "on_stage", "on_bracket"):
         if hasattr(on_iteration, hook):
             setattr(report, hook, getattr(on_iteration, hook))
     return report

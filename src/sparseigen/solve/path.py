@@ -140,6 +140,7 @@ def cardinality_path(
         path = _build_path(request, outcomes, dense, time.perf_counter() - began)
         if not certify:
             return _in_order(path, order)
+        request.options.progress.begin_stage(f"proving {len(outcomes)} bounds")
         certificates = _prove_path(request, outcomes)
     results = zip(path, certificates, strict=True)
     proven = replace(path, results=tuple(replace(result, certificate=proof) for result, proof in results))
@@ -229,7 +230,8 @@ def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
     if all(outcome.proven is None for outcome in outcomes.values()):
         together: Callable[..., list[Certificate]] | None = None
         if certifies_whole_path(prepared, len(outcomes)):
-            together = partial(certify_path, deadline=options.deadline, quick=options.effort == "quick")
+            quick, say = options.effort == "quick", options.progress.begin_stage
+            together = partial(certify_path, deadline=options.deadline, quick=quick, say=say)
         elif prepared.costs.transfers and len(outcomes) >= FEWEST_POINTS:
             together = certify_streamed_path
         if together is not None:
@@ -239,7 +241,8 @@ def _prove_path(request: Request, outcomes: Outcomes) -> list[Certificate]:
                 return [request.restate(found) for found in shared.values()]
     proofs: list[Certificate] = []
     larger: Certificate | None = None
-    for k, outcome in reversed(outcomes.items()):
+    for place, (k, outcome) in enumerate(reversed(outcomes.items()), 1):
+        options.progress.begin_stage(f"proving the bound of k = {k}, {place} of {len(outcomes)}")
         proof = shared.get(k)
         if proof is None or not (proof.optimal or options.out_of_time):
             proof = certify_value(

@@ -99,7 +99,7 @@ class Steering:
             self._run_stage(spec)
 
     def _run_stage(self, spec: StageSpec) -> None:
-        self.options.progress.begin_stage(spec.name)
+        self.options.progress.begin_stage(f"proving: {spec.name}" if spec.proves else spec.name)
         began = time.perf_counter()
         spec.work(self)
         self.stages.append(Stage(spec.name, time.perf_counter() - began, self.search.best.value, self.upper))

@@ -265,3 +265,31 @@ def test_an_adjacency_frame_with_rows_in_another_order_is_no_list_of_edges():
     frame = pd.DataFrame(weights, index=list("abc"), columns=list("abc"))
     with pytest.raises(errors.ShapeError, match="an adjacency matrix"):
         se.densest_k_subgraph(frame.loc[list("bca")], 2)
+
+
+def test_rustworkx_graphs() -> None:
+    rustworkx = pytest.importorskip("rustworkx")
+    graph = rustworkx.PyGraph()
+    graph.add_nodes_from(["ann", "ben", "cleo", "dan"])
+    graph.add_edges_from([(0, 1, 3.5), (1, 2, 1.0), (2, 3, 2.0)])
+    graph.remove_node(3)
+    checked = check_graph(graph)
+    assert list(checked.labels) == ["ann", "ben", "cleo"]
+    assert checked.matrix.toarray().tolist() == [[0, 3.5, 0], [3.5, 0, 1], [0, 1, 0]]
+    arcs = rustworkx.PyDiGraph()
+    arcs.add_nodes_from([None, None, None])
+    arcs.add_edges_from([(0, 1, {"calls": 2}), (1, 2, {"calls": 5, "name": "x"})])
+    plain = check_graph(arcs)
+    assert (plain.directed, plain.notes["unused_attributes"]) == (True, ["calls"])
+    assert check_graph(arcs, "calls").matrix[1, 2] == 5
+    with pytest.raises(OptionError, match="weight='call' is an attribute of no edge; numeric attributes are 'calls'"):
+        check_graph(arcs, "call")
+
+
+def test_neighbours_of_networkx_graphs_without_weights() -> None:
+    graph = nx.les_miserables_graph()
+    plain, weighted = check_graph(graph, None), check_graph(graph)
+    assert (plain.matrix.toarray() == (weighted.matrix.toarray() > 0)).all()
+    assert list(plain.labels) == list(weighted.labels)
+    arcs = nx.DiGraph([(0, 1), (1, 2), (2, 2)])
+    assert check_graph(arcs, None).matrix.toarray().tolist() == [[0, 1, 0], [0, 0, 1], [0, 0, 1]]

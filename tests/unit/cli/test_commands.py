@@ -120,9 +120,9 @@ def test_ctrl_c_keeps_the_answer(
 
 
 WRONG_VALUES = [
-    ("pca table -k 9", 3, "cardinality=9 must be between 1 and the number of variables (4).", "-k, --cardinality K"),
-    ("path table -k 0:3", 3, "cardinalities=0 must be between 1 and the number of", "-k, --k FIRST:LAST[:STEP]"),
-    ("path table -k x", 3, "k='x' must be a whole number, several (7,2,1)", "-k, --k FIRST:LAST[:STEP]"),
+    ("pca table -k 9", 2, "cardinality=9 must be between 1 and the number of variables (4).", "-k, --cardinality K"),
+    ("path table -k 0:3", 2, "cardinalities=0 must be between 1 and the number of", "-k, --k FIRST:LAST[:STEP]"),
+    ("path table -k x", 2, "k='x' must be a whole number, several (7,2,1)", "-k, --k FIRST:LAST[:STEP]"),
     ("pca table -k 1 --method magic", 2, "method='magic' is not known. Allowed: ", "--method NAME"),
     ("pca table -k 1 --start nowhere", 2, "start='nowhere' is not known. Allowed: ", "--start NAME|FILE"),
     ("pca table -k 1 --deflation none", 2, "deflation='none' is not known. Allowed: ", "--deflation NAME"),
@@ -132,11 +132,11 @@ WRONG_VALUES = [
     ("exact table -k 2 --gap -1", 2, "gap=-1.0 must be a finite number >= 0.", "--gap SHARE"),
     ("exact table -k 2 --time-limit nan", 2, "time_limit=nan must be", "--time-limit SECONDS"),
     ("certify table --support e", 2, "candidates names 'e', which is not a variable", "--support NAME,NAME,..."),
-    ("dks graph -k 9", 3, "k=9 must be between 1 and the number of vertices (7).", "-k K"),
-    ("dks graph -k 2,3", 3, "k='2,3' must be one whole number here.", "-k K"),
+    ("dks graph -k 9", 2, "k=9 must be between 1 and the number of vertices (7).", "-k K"),
+    ("dks graph -k 2,3", 2, "k='2,3' must be one whole number here.", "-k K"),
     ("dks graph -k 2 --include 9", 3, "must_include holds 9, which is not a vertex", "--include NODE,NODE"),
     ("dks graph -k 2 --weight w", 3, "weight='w' is not a column of", "--weight COLUMN"),
-    ("curve graph -k 2:9", 3, "must be between 1 and the number of vertices (7).", "-k, --k FIRST:LAST[:STEP]"),
+    ("curve graph -k 2:9", 2, "must be between 1 and the number of vertices (7).", "-k, --k FIRST:LAST[:STEP]"),
     ("pca text.csv -k 1", 3, "Encode as numbers or leave out ('drop_text').", "--drop-text or --label COLUMN"),
     ("pca gaps.csv -k 1", 3, "2 NaN or infinite values, the first at row 0, column 1", "--missing [error|mean|drop]"),
     ("pca gaps.csv -k 1 --missing drop", 3, "fill them instead (missing='mean').", "--missing [error|mean|drop]"),

@@ -242,3 +242,26 @@ def test_samples_behind_a_covariance_matrix(pitprops: Path, planted: Path) -> No
     check_refused(run("pca", pitprops, "--covariance"), 2, "See -n")
     check_refused(run("pca", planted, "--samples", "5"), 2, "--samples is for a --covariance matrix")
     check_refused(run("pca", planted, "-n", "some"), 2, "whole number of at least 1, or auto")
+
+
+def test_stability_is_told_without_a_report(planted: Path, pitprops: Path, tmp_path: Path) -> None:
+    told = run("pca", planted, "-k", "5", "--stability", "4", "--out", tmp_path / "out")
+    assert "chosen in 80%" in told.stdout
+    rows = (tmp_path / "out" / "stability.csv").read_text().splitlines()
+    assert rows[0] == "component,variable,frequency,chosen"
+    assert len(rows) >= 6
+    answer = json.loads(run("pca", planted, "-k", "5", "--stability", "4", "--json").stdout)
+    assert answer[0]["stability"]["resamples"] == 4
+    assert max(answer[0]["stability"]["frequencies"].values()) == 1.0
+    assert "no stability" in run("pca", pitprops, "--covariance", "-k", "3", "--stability", "4").stderr
+
+
+@pytest.mark.parametrize("arguments", [("path", "-k", "auto"), ("pca", "-k", "5000"), ("exact", "-k", "many")])
+def test_a_wrong_k_is_bad_usage(arguments: tuple[str, ...], planted: Path) -> None:
+    check_refused(run(arguments[0], planted, *arguments[1:]), 2)
+
+
+def test_one_is_singular(tmp_path: Path, table: Path) -> None:
+    assert "1 nodes" not in run("exact", table, "-k", "2").stdout
+    (tmp_path / "gap.csv").write_text("a,b\n1,2\n3,NA\n5,1\n2,2\n")
+    assert "1 gap filled with" in run("pca", tmp_path / "gap.csv", "-k", "1", "--missing", "mean").stdout

@@ -277,7 +277,7 @@ def test_bad_graphs(command: str, text: str, message: str, tmp_path: Path) -> No
     path = tmp_path / "graph.csv"
     path.write_text(text)
     if "k=3" in message:
-        check_refused(run(command, path, "-k", "4"), 3, "k=4 must be between 1 and the number of vertices (3)")
+        check_refused(run(command, path, "-k", "4"), 2, "k=4 must be between 1 and the number of vertices (3)")
     else:
         check_refused(run(command, path, "-k", "2"), 3, message)
 
@@ -489,3 +489,19 @@ def test_an_edge_without_an_end(tmp_path: Path) -> None:
     path = tmp_path / "graph.csv"
     path.write_text("source,target,weight\na,b,1\n,c,2\n")
     check_refused(run("dks", path, "-k", 2), 3, "line 3: an end of the edge is empty")
+
+
+def test_constant_columns_are_left_out_with_a_note(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,flat\n1,2,5\n3,1,5\n2,5,5\n4,4,5\n")
+    told = run("pca", tmp_path / "t.csv", "-k", "1", "--scale")
+    assert told.exit_code == 0
+    assert "1 of 3 column is constant and left out, as there is no scale: column 2 ('flat')" in told.stdout
+
+
+def test_a_zarr_folder(tmp_path: Path) -> None:
+    from tests.unit.io.test_zarr_stores import write_store
+
+    path = write_store(tmp_path / "cells.zarr", "csr")
+    done = run("pca", path, "-k", "2", "--label", "kind", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "out" / "scores.csv").read_text().splitlines()[1].startswith("obs0,u,")

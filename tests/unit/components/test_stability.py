@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sparseigen import errors
-from sparseigen.components import selection_stability
+from sparseigen.components import SelectionStability, selection_stability
 from sparseigen.errors import OptionError
 
 
@@ -45,3 +45,10 @@ def test_questions_about_stability(data):
     for threshold in ("x", None, float("nan"), -1):
         with pytest.raises(errors.OptionError, match="threshold"):
             stability.stable(threshold=threshold)
+
+
+def test_stability_as_a_picture_and_a_table() -> None:
+    stability = SelectionStability(np.array([[0.5, 1.0, 0.0]]), np.array([[False, True, False]]), 4, ("a", "b", "c"))
+    assert stability.to_table()[1] == [[1, "b", 1.0, True], [1, "a", 0.5, False]]
+    assert stability.to_dict(0) == {"resamples": 4, "frequencies": {"b": 1.0, "a": 0.5}}
+    assert list(stability.plot().data[0].x) == [0.5, 1.0]

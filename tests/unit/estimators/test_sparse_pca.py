@@ -17,15 +17,26 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import sparseigen as se
-from sparseigen.errors import CardinalityError, NonFiniteError, OptionError, RedundantComponentWarning, ShapeError
+from sparseigen.errors import (
+    CardinalityError,
+    DtypeError,
+    NonFiniteError,
+    OptionError,
+    RedundantComponentWarning,
+    ShapeError,
+)
 
 
-def test_scores_are_least_squares_and_invert(data, rng) -> None:
+def test_scores_are_products_and_invert(data, rng) -> None:
+    """One kind of scores: those whose variances and correlations are told, in files, on pages and here."""
     pca = se.SparsePCA(3, 5).fit(data)
     scores = pca.transform(data)
     centred = data - data.mean(axis=0)
-    expected = np.linalg.lstsq(pca.components_.T, centred.T, rcond=None)[0].T
-    np.testing.assert_allclose(scores, expected)
+    np.testing.assert_allclose(scores, centred @ pca.components_.T)
+    np.testing.assert_allclose(scores.var(axis=0, ddof=1), pca.explained_variances_["plain"])
+    np.testing.assert_allclose(np.corrcoef(scores.T), pca.score_correlations_, atol=1e-12)
+    fitted = np.linalg.lstsq(pca.components_.T, centred.T, rcond=None)[0].T @ pca.components_
+    np.testing.assert_allclose(pca.inverse_transform(scores), fitted + data.mean(axis=0), atol=1e-12)
     other = rng.standard_normal((7, 3))
     np.testing.assert_allclose(pca.transform(pca.inverse_transform(other)), other, atol=1e-10)
 
@@ -213,3 +224,87 @@ def test_sets_under_a_constraint(data, constraint) -> None:
     assert not (disjoint.components_ != 0.0).all(axis=0).any()
     with pytest.raises(se.errors.OptionError, match="not nonnegative"):
         se.SparsePCA(2, 3, constraint=constraint, nonnegative=True).fit(data)
+
+
+def test_files_are_read(data, tmp_path) -> None:
+    frame = pd.DataFrame(data, columns=[f"v{i}" for i in range(data.shape[1])])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    np.save(tmp_path / "t.npy", data)
+    right = se.SparsePCA(2, 3).fit(frame)
+    for path in (tmp_path / "t.csv", str(tmp_path / "t.npy")):
+        found = se.SparsePCA(2, 3).fit(path)
+        np.testing.assert_allclose(found.components_, right.components_, atol=1e-8)
+    assert se.SparsePCA(2, 3).fit(tmp_path / "t.csv").feature_names_in_.tolist() == list(frame.columns)
+
+
+def test_a_column_of_text_is_named(data) -> None:
+    frame = pd.DataFrame(data).rename(columns=str).assign(city="Oslo", kind="x" * 60)
+    with pytest.raises(
+        DtypeError, match=r"column 'city' of X holds text, such as 'Oslo' \(2 of \d+ columns do\); drop or"
+    ):
+        se.SparsePCA(2, 3).fit(frame)
+    with pytest.raises(DtypeError, match=r"column 'kind' of X holds text, such as 'x+\.\.\.'; drop or encode it first"):
+        se.SparsePCA(2, 3).fit(frame.drop(columns="city"))
+    numbers = pd.DataFrame(data).rename(columns=str).astype(object)
+    assert se.SparsePCA(2, 3).fit(numbers).n_components_ == 2
+
+
+def test_none_is_automatic(data) -> None:
+    assert se.SparsePCA(None).fit(data).n_components_ == se.SparsePCA("auto").fit(data).n_components_
+
+
+def test_whole_weights_are_repeated_samples(data) -> None:
+    weights = np.arange(len(data)) % 3
+    for form in (data, sp.csr_array(data)):
+        weighted = se.SparsePCA(2, 4, scale=True).fit(form, sample_weight=weights)
+        repeated = se.SparsePCA(2, 4, scale=True).fit(np.repeat(data, weights, axis=0))
+        np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
+        np.testing.assert_allclose(weighted.mean_, repeated.mean_)
+        assert weighted.n_samples_ == weights.sum()
+
+
+def test_other_weights_weigh(data) -> None:
+    weights = np.arange(len(data)) % 3
+    for scale in (False, True):
+        whole = se.SparsePCA(2, 4, scale=scale).fit(data, sample_weight=weights)
+        nearly = se.SparsePCA(2, 4, scale=scale).fit(data, sample_weight=weights * (1.0 + 1e-9))
+        np.testing.assert_allclose(np.abs(nearly.components_), np.abs(whole.components_), atol=1e-6)
+        np.testing.assert_allclose(nearly.explained_variance_, whole.explained_variance_, rtol=1e-6)
+        np.testing.assert_allclose(nearly.mean_, whole.mean_, atol=1e-8)
+        np.testing.assert_allclose(nearly.scale_, whole.scale_, rtol=1e-6)
+    with pytest.raises(OptionError, match="sample_weight other than whole numbers takes dense data"):
+        se.SparsePCA(2, 4).fit(sp.csr_array(data), sample_weight=weights + 0.5)
+    with pytest.raises(OptionError, match="and numbers for cardinality"):
+        se.SparsePCA(2).fit(data, sample_weight=weights + 0.5)
+
+
+def test_the_covariance_of_all_components_is_that_of_the_data(data) -> None:
+    size = data.shape[1]
+    for scale in (False, True):
+        full = se.SparsePCA(size, size, scale=scale, certify=False).fit(data)
+        np.testing.assert_allclose(full.get_covariance(), np.cov(data.T), atol=1e-8)
+        few = se.SparsePCA(2, 4, scale=scale).fit(data)
+        model = few.get_covariance()
+        assert np.trace(model / np.outer(few.scale_, few.scale_)) == pytest.approx(
+            size if scale else np.cov(data.T).trace()
+        )
+        assert np.linalg.eigvalsh(model).min() > 0.0
+
+
+def test_verbose_tells_components_and_stages(data, capsys) -> None:
+    se.SparsePCA(2, 4, verbose=True).fit(data)
+    said = capsys.readouterr().out
+    assert "[SparsePCA] component 2 of 2, plain run (" in said
+    assert "proving: bound" in said
+
+
+def test_skops_keeps_a_fit(data, tmp_path) -> None:
+    skops = pytest.importorskip("skops.io")
+    frame = pd.DataFrame(data).rename(columns="v{}".format)
+    fitted = se.SparsePCA(2, 4).fit(frame)
+    skops.dump(fitted, tmp_path / "pca.skops")
+    trusted = skops.get_untrusted_types(file=tmp_path / "pca.skops")
+    assert all(name.startswith(("sparseigen.", "mappingproxy", "types.")) for name in trusted), trusted
+    again = skops.load(tmp_path / "pca.skops", trusted=trusted)
+    np.testing.assert_array_equal(again.transform(frame), fitted.transform(frame))
+    assert again.results_[0].certificate.optimal == fitted.results_[0].certificate.optimal

@@ -257,3 +257,15 @@ def test_progress_is_reported_and_memory_is_bounded(tmp_path, monkeypatch, rng):
     assert seen[-1][0] == seen[-1][1] == path.stat().st_size
     csr = graph.matrix.nnz * 12 + graph.n_vertices * 4  # int32 columns, float64 weights
     assert peak < 2 * csr + (4 << 20), f"{peak} bytes for a matrix of {csr}"
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_gml(labelled: bool, tmp_path: Path) -> None:
+    nx.write_gml(nx.les_miserables_graph(), tmp_path / "mis.gml")
+    if not labelled:
+        lines = (tmp_path / "mis.gml").read_text().splitlines()
+        (tmp_path / "mis.gml").write_text("\n".join(line for line in lines if "label" not in line) + "\n")
+    graph = graph_files.read_file(tmp_path / "mis.gml")
+    assert (graph.n_vertices, graph.matrix.nnz) == (77, 508)
+    assert isinstance(graph.label(0), str if labelled else int)
+    assert float(graph.matrix.max()) == 31.0

@@ -7,8 +7,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from sparseigen import errors
+from sparseigen.io.hdf5 import read_label, read_names
 from sparseigen.io.tables import read_table
 from tests.unit.rows.sources import VALUES, rows_of
 
@@ -59,7 +61,7 @@ def test_labels_of_an_h5ad_file(tmp_path: Path) -> None:
         kind["codes"], kind["categories"] = np.array([1, -1, 0, 1]), np.array([b"T", b"B"])
     assert read_table(path, label="batch").labels == ("a", "b", "a", "b")
     assert read_table(path, label="kind").labels == ("B", "", "T", "B")  # -1: not known
-    with pytest.raises(errors.OptionError, match=r"label='age' is not a column of obs in x.h5ad; it has '_index', 'b"):
+    with pytest.raises(errors.OptionError, match=r"label='age' is not a column of obs in x.h5ad; it has 'b"):
         read_table(path, label="age")
     with pytest.raises(errors.ShapeError, match=r"x.h5ad: label has \(2,\) entries, X has 4 rows"):
         read_table(path, label="short")
@@ -112,3 +114,38 @@ def test_layers_of_an_h5ad_file(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=message):
             read_table(path, array=layer)
+
+
+@pytest.mark.parametrize("layout", ["compound", "references", "nullable"])
+def test_labels_of_old_and_new_layouts(layout: str, tmp_path: Path) -> None:
+    """Before anndata 0.7 a table of records, then categories beside the columns."""
+    path = tmp_path / "old.h5ad"
+    with h5py.File(path, "w") as file:
+        file["X"] = np.arange(8.0).reshape(4, 2)
+        codes, words = np.array([0, 1, 1, -1], dtype=np.int8), np.array(["u", "v"], dtype="S")
+        if layout == "compound":
+            records = np.array(
+                [(b"c0", 0), (b"c1", 1), (b"c2", 1), (b"c3", -1)], dtype=[("index", "S8"), ("kind", "i1")]
+            )
+            file["obs"], file["uns/kind_categories"] = records, words
+        elif layout == "references":
+            file["obs/kind"], file["obs/__categories/kind"] = codes, words
+        else:
+            file["obs/kind/values"], file["obs/kind/mask"] = codes, codes < 0
+        wanted = ("0", "1", "1", "-1") if layout == "nullable" else ("u", "v", "v", "")
+        assert read_label(file, "kind", 4, "old.h5ad") == wanted
+        if layout == "compound":
+            assert read_names(file, "obs", "old.h5ad") == ("c0", "c1", "c2", "c3")
+        with pytest.raises(errors.OptionError, match=r"label='sex' is not a column of obs in old.h5ad; it has 'kind'"):
+            read_label(file, "sex", 4, "old.h5ad")
+    assert read_table(path, label="kind").labels == wanted
+
+
+def test_compressed_rows_of_the_oldest_layout(tmp_path: Path) -> None:
+    matrix = sp.random_array((6, 4), density=0.5, format="csr", rng=np.random.default_rng(0))
+    with h5py.File(tmp_path / "old.h5ad", "w") as file:
+        group = file.create_group("X")
+        group.attrs["h5sparse_format"], group.attrs["h5sparse_shape"] = b"csr", (6, 4)
+        for part in ("data", "indices", "indptr"):
+            group[part] = getattr(matrix, part)
+    np.testing.assert_array_equal(read_table(tmp_path / "old.h5ad").values.toarray(), matrix.toarray())

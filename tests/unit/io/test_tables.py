@@ -106,3 +106,27 @@ def test_failures_of_the_system_while_a_file_is_read(tmp_path: Path, monkeypatch
         monkeypatch.setattr(text_tables, "text_rows", fails)
         with pytest.raises(errors.InputError, match=message):
             read_table(tmp_path / "x.csv")
+
+
+def test_excel_sheets(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("openpyxl")
+    frame = pandas.DataFrame({"person": ["ann", "ben"], "age": [31, 44], "height": [1.7, 1.8]})
+    with pandas.ExcelWriter(tmp_path / "people.xlsx") as book:
+        frame.to_excel(book, sheet_name="first", index=False)
+        frame.set_index("person").T.to_excel(book, sheet_name="turned")
+    table = read_table(tmp_path / "people.xlsx")
+    assert (table.names, table.row_labels) == (("age", "height"), ("ann", "ben"))
+    assert table.values.tolist() == [[31.0, 1.7], [44.0, 1.8]]
+    turned = read_table(tmp_path / "people.xlsx", array="turned")
+    assert (turned.names, turned.row_labels) == (("ann", "ben"), ("age", "height"))
+
+
+@pytest.mark.parametrize("labels", [["ann", "ann"], [7, 3]], ids=["text", "numbers"])
+def test_the_index_of_a_frame_in_parquet_is_no_variable(labels: list[object], tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    index = pandas.Index(labels, name="person")
+    pandas.DataFrame({"age": [31, 44], "height": [1.7, 1.8]}, index=index).to_parquet(tmp_path / "people.parquet")
+    table = read_table(tmp_path / "people.parquet")
+    assert table.names == ("age", "height")
+    assert table.row_labels == tuple(map(str, labels))

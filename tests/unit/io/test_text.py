@@ -55,3 +55,28 @@ def test_columns_that_are_not_there(tmp_path: Path) -> None:
     path.write_text("a,b\nu,1\nv,2\n")
     with pytest.raises(errors.DtypeError, match="no column of numbers is left"):
         read_table(path, index="a", label="b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a;b\n1,5;2\n-0,25;1,234\n", "1,5;2\n-0,25;1,234\n", "a\tb\n1,5\t2\n-0,25\t1,2340\n", "a;b\n1;2\n1,5;3e1\n"],
+    ids=["header", "no header", "tabs", "whole numbers first"],
+)
+def test_decimal_commas(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    values = read_table(tmp_path / "t.csv").values.tolist()
+    assert values == ([[1.0, 2.0], [1.5, 30.0]] if "3e1" in text else [[1.5, 2.0], [-0.25, 1.234]])
+
+
+def test_commas_that_may_be_something_else(tmp_path: Path) -> None:
+    """Two marks in one file, and what may be thousands beside tabs: refused rather than guessed."""
+    (tmp_path / "t.csv").write_text("a;b\n1,5;2\n1.5;3\n")
+    with pytest.raises(
+        errors.InputError, match=r"t.csv, line 3: '1.5', where numbers before have another decimal mark"
+    ):
+        read_table(tmp_path / "t.csv")
+    (tmp_path / "t.tsv").write_text("a\tb\n2\t1,234\n1\t3\n")
+    with pytest.raises(errors.DtypeError, match="'1,234' is not a number"):
+        read_table(tmp_path / "t.tsv")
+    (tmp_path / "plain.csv").write_text("a,b\n1,5\n2,7\n")
+    assert read_table(tmp_path / "plain.csv").values.shape == (2, 2)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from fuzzing.carriers import Foreign
 from sparseigen import covariance, sparse_eigenvector
+from sparseigen.errors import DtypeError, DuplicateNamesError, ShapeError
 from sparseigen.operators import as_operator
 from tests.unit.operators.mapped import map_data
 
@@ -82,3 +83,29 @@ def test_a_foreign_objects_own_block_product_is_used(rng):
     for given in (Foreign(matrix), WithBlocks(matrix)):
         np.testing.assert_allclose(as_operator(given).block_apply(block), matrix @ block)
     assert given.blocks == 1
+
+
+def test_names_can_be_given(rng: np.random.Generator) -> None:
+    data = rng.standard_normal((20, 3))
+    for form in (data, sp.csr_array(data), [data[:10], data[10:]]):
+        options = {"shape": data.shape} if isinstance(form, list) else {}
+        operator = covariance(form, names=["a", "b", "c"], **options)
+        assert set(sparse_eigenvector(operator, 2).loadings) < {"a", "b", "c"}
+    with pytest.raises(ShapeError, match="names has 2 entries for 3 variables; give one per variable"):
+        covariance(data, names=["a", "b"])
+    with pytest.raises(DuplicateNamesError, match="the first is 'a'"):
+        covariance(data, names=["a", "a", "b"])
+
+
+def test_tables_as_text_are_read_whole(tmp_path: Path, rng: np.random.Generator) -> None:
+    data = rng.standard_normal((12, 3))
+    frame = pd.DataFrame(data, columns=["a", "b", "c"])
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    operator = covariance(tmp_path / "t.csv")
+    np.testing.assert_allclose(operator.to_dense(), np.cov(data.T))
+    assert operator.names == ("a", "b", "c")
+    frame.assign(kind="x").to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(
+        DtypeError, match=r"column 'kind': 'x' is not a number; .* read the file with pandas, drop it there"
+    ):
+        covariance(tmp_path / "t.csv")

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from fuzzing.truth import Truth
-from sparseigen.errors import PrecisionWarning, RangeError, ZeroMatrixError
+from sparseigen.errors import ConstantColumnWarning, PrecisionWarning, RangeError, ZeroMatrixError
 from tests.common.checks import check_bracket
 
 
@@ -147,3 +147,33 @@ def test_scales_that_underflow_are_refused(rng):
 def test_sparse_data_without_entries_are_refused():
     with pytest.raises(ZeroMatrixError, match="the covariance is zero"):
         se.covariance(sp.csr_array((5, 3)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_constant_columns_are_left_out_of_scaled_data(form, data):
+    """As StandardScaler tolerates them: they become zero, and the rest is what it would be without them."""
+    data[:, 5], data[:, 7] = 3.7, 0.0
+    given, options = FORMS[form](data)
+    told = r"2 of 12 columns are constant and left out, as there is no scale: column 5, column 7\."
+    with pytest.warns(ConstantColumnWarning, match=told) as said:
+        operator = se.covariance(given, scale=True, **options)
+    assert said[0].filename == __file__
+    assert operator.diagonal().tolist() == [float(j not in (5, 7)) for j in range(12)]
+    assert not operator.to_dense()[[5, 7]].any()
+    others = np.delete(np.arange(12), [5, 7])
+    alone = se.sparse_eigenvector(se.covariance(data[:, others], scale=True), 4)
+    found = se.sparse_eigenvector(operator, 4)
+    assert found.support.tolist() == others[alone.support].tolist()
+    assert found.value == pytest.approx(alone.value, rel=1e-9)
+    assert found.certificate.lower_bound <= found.value * (1.0 + 1e-12) <= found.certificate.upper_bound * (1.0 + 1e-12)
+    assert se.verify(found, operator)
+
+
+def test_estimators_keep_constant_columns_finite(data):
+    data[:, 5] = 3.7
+    with pytest.warns(ConstantColumnWarning):
+        pca = se.SparsePCA(2, 3, scale=True).fit(data)
+    assert pca.scale_[5] == 1.0
+    assert pca.inverse_transform(pca.transform(data))[:, 5] == pytest.approx(3.7)
+    by_matrix = se.SparsePCA(2, 3, scale=True).fit_covariance(np.cov(data.T))
+    np.testing.assert_allclose(by_matrix.components_, pca.components_, atol=1e-8)

@@ -37,7 +37,7 @@ def test_data_inside_are_the_results(full, pitprops) -> None:
 def test_words_of_the_page(full, pitprops) -> None:
     text = " ".join("".join(Outline(full.html).text).split())
     assert "Which 2 combinations, one after the other, of at most 3 to 5 of the 13 variables vary most" in text
-    assert "Component 1: 5 variables, 26.20 % of the total variance" in text
+    assert "Component 1: 5 variables, 26.20% of the total variance" in text
     assert fingerprint(pitprops[0].matrix)["sha256"] in text
 
 
@@ -46,7 +46,7 @@ def test_the_page_says_what_components_add_and_of_which_matrix_proofs_are(pitpro
     overlap = se.components.find_overlap(data.matrix, [result.vector for result in results])
     page = component_report(results, total_variance=13.0, overlap=overlap)
     text = " ".join("".join(Outline(page.html).text).split())
-    added = f"{overlap.adjusted[1] / 13.0:.2%}".replace("%", " %")
+    added = f"{overlap.adjusted[1] / 13.0:.2%}"
     assert f"of which it adds {added} to the components before it" in text
     assert f"with those of component 1 ({overlap.correlations[1, 0]:+.2f})" in text
     assert "what component 1 leaves (Schur complement)" in text
@@ -136,3 +136,31 @@ def test_a_set_is_said_as_a_whole() -> None:
     assert "span (what each adds to the components before)" in page
     assert "taken together" in page
     assert "The set as a whole" not in component_report(list(found)).html
+
+
+def test_the_page_tells_the_variance_that_the_vector_has(pitprops) -> None:
+    """The value of a later component is that of a deflated matrix, which its vector does not have in the data."""
+    data, _, _ = pitprops
+    results = se.sparse_components(data.operator(), [4, 4, 4])
+    overlap = se.components.find_overlap(data.matrix, [result.vector for result in results])
+    assert f"{overlap.plain[2] / 13.0:.2%}" != f"{results[2].value / 13.0:.2%}"
+    text = " ".join("".join(Outline(component_report(results, total_variance=13.0, overlap=overlap).html).text).split())
+    plain, adjusted = f"{overlap.plain[2] / 13.0:.2%}", f"{overlap.adjusted[2] / 13.0:.2%}"
+    assert f"Component 3: 4 variables, {plain} of the total variance (adjusted {adjusted})" in text
+    assert "of the total variance there." in text
+    bare = " ".join("".join(Outline(component_report(results, total_variance=13.0).html).text).split())
+    assert f"{results[2].value / 13.0:.2%} of the total variance beyond the components before it" in bare
+
+
+def test_names_of_samples_and_of_labels_reach_the_page(pitprops) -> None:
+    pandas = pytest.importorskip("pandas")
+    _, results, _ = pitprops
+    scores = pandas.DataFrame(np.arange(6.0).reshape(3, 2), index=["s1", "s2", "s3"])
+    inside = payload(component_report(results, scores=scores, labels=pandas.Series(["10", "2", "10"], name="cluster")))
+    assert inside["scores"]["names"] == ["s1", "s2", "s3"]
+    assert inside["scores"]["title"] == "cluster"
+    assert inside["scores"]["labels"] == {"names": ["2", "10"], "codes": [1, 0, 1]}
+    inside = payload(component_report(results, scores=scores.to_numpy(), sample_names="abc", label_title="type"))
+    assert (inside["scores"]["names"], inside["scores"]["title"]) == (["a", "b", "c"], "type")
+    with pytest.raises(ShapeError, match="sample_names has 2 entries for 3 samples; give one per sample"):
+        component_report(results, scores=scores, sample_names=["a", "b"])

@@ -66,7 +66,7 @@ def test_notebook_form_is_one_escaped_frame(full) -> None:
 def test_labels_are_names_or_a_scale() -> None:
     assert as_labels([1, 0, 1], 3) == {"names": ["0", "1"], "codes": [1, 0, 1]}
     assert as_labels([True, None], 2)["names"] == ["True", "missing"]
-    assert as_labels(range(20), 20)["numbers"][:2] == [0.0, 1.0]
+    assert as_labels(range(21), 21)["numbers"][:2] == [0.0, 1.0]
     assert as_labels([0.5, float("nan")], 2) == {"numbers": [0.5, None]}
 
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
 
 import sparseigen as se
-from sparseigen.report.words import component_sentence, components_table, describe_matrix, overlap_sentence
+from sparseigen.report.words import (
+    amount,
+    at_least,
+    at_most,
+    component_sentence,
+    components_table,
+    curve_table,
+    describe_matrix,
+    overlap_sentence,
+)
 
 
 def test_sentences_never_claim_more_than_is_proven(pitprops) -> None:
@@ -17,7 +27,7 @@ def test_sentences_never_claim_more_than_is_proven(pitprops) -> None:
         if result.certificate.optimal:
             assert said.startswith("Proven best: no")
             continue
-        limit, reached = (float(n) for n in re.search(r"more than ([\d.]+) %.*at least ([\d.]+) %", said).groups())
+        limit, reached = (float(n) for n in re.search(r"more than ([\d.]+)%.*at least ([\d.]+)%", said).groups())
         assert limit / 100.0 >= result.certificate.upper_bound / path.total_variance - 1e-12
         assert reached / 100.0 <= 1.0 - result.certificate.relative_gap + 1e-12
     bare = se.sparse_eigenvector(np.diag([1.0, 2.0, 3.0]), 1, certify=False)
@@ -57,3 +67,21 @@ def test_a_proof_among_candidates_says_so() -> None:
     )
     free = se.sparse_eigenvector(matrix, 3)
     assert "candidates" not in component_sentence(free, None, after_others=False)
+
+
+def test_zero_has_no_sign() -> None:
+    """Bounds that are rounding away from zero were shown as '-0' and '-0.00%'."""
+    empty = se.densest_k_subgraph(np.zeros((4, 4), dtype=np.int64), 2)
+    proof = dataclasses.replace(empty.certificate, lower_bound=-0.0, upper_bound=-0.0)
+    assert "-0" not in curve_table([dataclasses.replace(empty, density=-0.0, certificate=proof)])
+    assert "-0" not in " ".join([at_most(-1e-12), at_least(-0.0), amount(-1e-18, 1.0), amount(-0.0, None)])
+
+
+def test_the_table_counts_stable_variables(pitprops) -> None:
+    _, results, _ = pitprops
+    chosen = np.array([result.vector != 0.0 for result in results])
+    often = np.where(chosen, 0.9, 0.0)
+    often[0, results[0].support[:2]] = 0.5
+    stability = se.components.SelectionStability(often, chosen, 10, None)
+    last = components_table(results, [0.3, 0.2], stability=stability).splitlines()[-1]
+    assert last.split() == ["chosen", "in", "80%", "3", "of", "5", "3", "of", "3"]

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from sparseigen import sparse_eigenvector
+from sparseigen.datasets import load_pitprops
 from sparseigen.results import Certificate, SparseEigResult, StopReason
 
 
@@ -64,3 +65,9 @@ def test_html_escapes_names(result: SparseEigResult) -> None:
     page = result._repr_html_()
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
+
+
+def test_loadings_as_a_frame() -> None:
+    found = sparse_eigenvector(load_pitprops().operator(), 3)
+    frame = found.to_frame()
+    assert dict(zip(frame["variable"], frame["loading"], strict=True)) == found.loadings

@@ -61,11 +61,13 @@ def _bad_cases(folder, data):
     (folder / "junk.h5").write_bytes(b"junk")
     (folder / "junk.arrow").write_bytes(b"junk")
     (folder / "x.csv").write_text("1,2\n")
+    (folder / "x.el").write_text("1 2\n")
     with pytest.importorskip("h5py").File(folder / "two.h5", "w") as file:
         file["a"], file["b"] = data, data
     return {
         "missing.npy": (errors.MissingDataError, "does not exist"),
-        "x.csv": (errors.InputError, r"ending '.csv'.*sparseigen convert"),
+        "x.csv": (errors.TooFewSamplesError, "has 1 sample"),
+        "x.el": (errors.InputError, r"ending '.el'.*sparseigen convert"),
         "csc.h5ad": (errors.InputError, r"stored by columns.*sparseigen convert"),
         "one.npy": (errors.TooFewSamplesError, "has 1 sample"),
         "flat.npy": (errors.ShapeError, "has 1 dimensions"),
@@ -171,7 +173,7 @@ def test_groups_of_hdf5_and_zarr_files(tmp_path: Path) -> None:
     for dataset, error, message in (
         (None, errors.OptionError, "is a group; choose one of its arrays with dataset='...': 'a', 'b', 'deeper'"),
         ("c", errors.OptionError, "is a group; choose one of its arrays"),
-        ("deeper", errors.InputError, "x.zarr:deeper is a group, not an array"),
+        ("deeper", errors.InputError, "x.zarr:deeper is a group that gives no blocks of rows"),
     ):
         with pytest.raises(error, match=message):
             open_rows(tmp_path / "x.zarr", dataset)

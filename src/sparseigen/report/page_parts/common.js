@@ -4,12 +4,14 @@
 const byId = (id) => document.getElementById(id);
 const SHOWN_BARS = 25;
 const SHOWN_ROWS = 50;
-// Eight colours that people with any colour vision tell apart, lighter on a dark page; symbols differ as well.
+// Colours that people with any colour vision tell apart, the first eight above all, lighter on a dark page; symbols
+// differ as well, and the second ten groups are drawn hollow: MOST_GROUPS pairs of colour and symbol, no two alike.
 const CATEGORY_COLOURS = {
-  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b98000", "#3d97cc", "#7a55a8", "#6b6b6b"],
-  dark: ["#5db7f0", "#ff9248", "#3fd0a3", "#e8a5cb", "#f2c14e", "#9ad7ff", "#bfa3e6", "#b9b9b9"],
+  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b98000", "#3d97cc", "#7a55a8", "#6b6b6b", "#8c3b2e", "#4f8a10"],
+  dark: ["#5db7f0", "#ff9248", "#3fd0a3", "#e8a5cb", "#f2c14e", "#9ad7ff", "#bfa3e6", "#b9b9b9", "#e58a78", "#a6d854"],
 };
 const CATEGORY_SYMBOLS = ["circle", "diamond", "square", "triangle-up", "cross", "x", "star", "hexagon"];
+const MOST_GROUPS = 20;
 
 const NAME_TICKS = { ticks: "outside", ticklen: 5, tickcolor: "rgba(0,0,0,0)" }; // room between a name and its row
 
@@ -31,7 +33,7 @@ function shortened(text, most) {
 }
 
 function percent(share) {
-  return (100 * share).toFixed(2) + " %";
+  return (100 * share).toFixed(2) + "%";
 }
 
 function compact(value, digits = 5) {
@@ -47,7 +49,7 @@ function colour(name) {
 
 function readColours() {
   const style = getComputedStyle(document.documentElement);
-  for (const name of ["ink", "muted", "card", "line", "grid", "accent", "second", "band", "mid", "dot"]) {
+  for (const name of ["ink", "muted", "card", "line", "grid", "accent", "second", "band", "mid", "dot", "cool", "warm"]) {
     themeColours[name] = style.getPropertyValue("--" + name).trim();
   }
 }

@@ -3,6 +3,7 @@
 let page, shown, part = 0, position = -1;
 const loadingsState = { column: null, ascending: false, all: false };
 const HEAT_COLUMNS = 60;
+const SHOWN_BLOCKS = 60;
 
 const nameOf = (variable) => page.variables[variable];
 const share = (value) => (page.total ? value / page.total : value);
@@ -20,15 +21,35 @@ function loadingsOf(component) {
   return component.lookup;
 }
 
-// Variables of the point, those with the largest loading in any component first.
+// Variables of the point in blocks: each in that of the component in which it weighs most, the heaviest first.
 function variablesOf(point) {
   const largest = new Map();
-  for (const component of point.parts) {
+  point.parts.forEach((component, part) => {
     component.variables.forEach((variable, i) => {
-      largest.set(variable, Math.max(largest.get(variable) ?? 0, Math.abs(component.loadings[i])));
+      const weight = Math.abs(component.loadings[i]);
+      if (weight > (largest.get(variable)?.weight ?? 0)) largest.set(variable, { weight, part });
     });
+  });
+  const compare = (a, b) => a.part - b.part || b.weight - a.weight;
+  return [...largest.keys()].sort((a, b) => compare(largest.get(a), largest.get(b)));
+}
+
+// At most so many of them, of every block an equal part: a block that needs less leaves its room to the others.
+function heaviestOf(point, most) {
+  const all = variablesOf(point);
+  if (all.length <= most) return all;
+  const lookups = point.parts.map(loadingsOf);
+  const blockOf = (variable) => {
+    const weights = lookups.map((lookup) => Math.abs(lookup.get(variable) ?? 0));
+    return weights.indexOf(Math.max(...weights));
+  };
+  const blocks = point.parts.map((_, part) => all.filter((variable) => blockOf(variable) === part));
+  const kept = blocks.map(() => 0);
+  for (let left = most, moved = true; left > 0 && moved;) {
+    moved = false;
+    blocks.forEach((block, i) => { if (left > 0 && kept[i] < block.length) { kept[i] += 1; left -= 1; moved = true; } });
   }
-  return [...largest.keys()].sort((a, b) => largest.get(b) - largest.get(a));
+  return blocks.flatMap((block, i) => block.slice(0, kept[i]));
 }
 
 function curveSays() {
@@ -49,7 +70,10 @@ function curvePicture() {
   }
   traces.push({ x: k, y: firsts.map((c) => share(c.value)), name: "found", mode: "lines", line: { width: 2.5, color: colour("accent") },
     fill: certified ? "tonexty" : "none", fillcolor: colour("band"), hovertemplate: lineHover("explained") });
-  if (page.dense) {
+  const onView = page.answer.parts[0].k <= k[k.length - 1]; // an answer beyond the path is not drawn
+  const top = Math.max(...firsts.map((c) => share(c.upper ?? c.value)), onView ? share(page.answer.parts[0].value) : 0);
+  const near = page.dense && share(page.dense) <= 1.6 * top; // further off it would squash the curve
+  if (near) {
     traces.push({ x: [k[0], k[k.length - 1]], y: [share(page.dense), share(page.dense)], name: "with all variables", mode: "lines",
       line: { dash: "dash", width: 1.2, color: colour("muted") }, hovertemplate: "without a limit on k: %{y}<extra></extra>" });
   }
@@ -61,9 +85,10 @@ function curvePicture() {
     traces,
     layout: { height: narrow() ? 320 : 360, showlegend: true, shapes: [shownMark(shown.k, share(current.value))], xaxis: { title: { text: "number of variables k" }, range: padded(k) },
       yaxis: { title: { text: page.total ? "share of total variance" : "variance" }, tickformat: page.total ? ".0%" : undefined,
-        hoverformat: page.total ? ".2%" : ".5g", rangemode: "tozero" } },
+        hoverformat: page.total ? ".2%" : ".5g", range: [0, 1.06 * Math.max(top, near ? share(page.dense) : 0)] } },
     says: curveSays(),
-    note: certified ? "The optimum lies in the coloured band: the line was found, the dotted line is a proven limit." : "This path has no certificates: it shows what was found, not what is possible.",
+    note: (certified ? "The optimum lies in the coloured band: the line was found, the dotted line is a proven limit." : "This path has no certificates: it shows what was found, not what is possible.") +
+      (page.dense && !near ? ` Without a limit on k a component explains ${shownShare(page.dense)}.` : ""),
   };
 }
 
@@ -102,7 +127,7 @@ function heatColumns() {
 function heatPicture() {
   const columns = heatColumns();
   const all = variablesOf(shown);
-  const variables = all.slice(0, SHOWN_BARS).reverse();
+  const variables = heaviestOf(shown, shown.parts.length > 1 ? SHOWN_BLOCKS : SHOWN_BARS).reverse();
   const names = variables.map(nameOf);
   const z = variables.map((variable) => columns.lookups.map((lookup) => lookup.get(variable) ?? null));
   const few = columns.lookups.length <= 8;
@@ -117,13 +142,15 @@ function heatPicture() {
   if (few) {
     trace.text = z.map((row) => row.map((v) => (v === null ? "" : v.toFixed(2))));
     trace.texttemplate = "%{text}";
+    trace.textfont = { color: colour("ink"), size: 12 }; // readable on every shade between the pale ends below
+    trace.colorscale = [[0, colour("warm")], [0.5, colour("mid")], [1, colour("cool")]];
   }
   const shapes = columns.at < 0 ? [] : [{ type: "rect", x0: columns.at - 0.5, x1: columns.at + 0.5, y0: -0.5, y1: names.length - 0.5,
     line: { color: colour("ink"), width: 1.5 } }];
   return {
     traces: [trace],
     layout: { height: 70 + 20 * Math.max(3, names.length), margin: { l: nameMargin(tickNames(names)), r: 16, t: 8, b: 44 }, shapes,
-      xaxis: { title: { text: columns.title }, tickvals: ticks, ticktext: ticks.map((i) => columns.ticks[i]), showgrid: false, zeroline: false },
+      xaxis: { title: { text: columns.title }, side: "bottom", tickvals: ticks, ticktext: ticks.map((i) => columns.ticks[i]), showgrid: false, zeroline: false },
       yaxis: { ...NAME_TICKS, tickvals: names.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.5, Math.max(3, names.length) - 0.5], showgrid: false, zeroline: false } },
     says: `Heat map of the loadings of ${names.length} variables over ${columns.lookups.length} columns (${columns.title}).`,
     note: (all.length > names.length ? `The ${names.length} of ${all.length} variables with the largest loadings. ` : "") + (columns.at < 0 ? "" : "The variables of the k shown (framed), followed along the path. ") +
@@ -131,31 +158,66 @@ function heatPicture() {
   };
 }
 
+// How a group of samples is drawn: no two of the first MOST_GROUPS alike.
+function groupMarker(code) {
+  const colours = CATEGORY_COLOURS[document.documentElement.dataset.theme];
+  const symbol = CATEGORY_SYMBOLS[code % CATEGORY_SYMBOLS.length];
+  const hollow = code >= colours.length;
+  return { size: 9, color: colours[code % colours.length], symbol: hollow ? symbol + "-open" : symbol,
+    line: hollow ? { width: 2 } : { width: 0.8, color: colour("card") } };
+}
+
+// Groups as they are drawn: of more than MOST_GROUPS the largest keep their own mark, the others share the last.
+function drawnGroups(labels, count) {
+  if (!labels || !labels.names) return { names: ["samples"], codes: Array(count).fill(0), merged: 0 };
+  const { names, codes } = labels;
+  if (names.length <= MOST_GROUPS) return { names, codes, merged: 0 };
+  const sizes = names.map(() => 0);
+  codes.forEach((code) => { sizes[code] += 1; });
+  const kept = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b).slice(0, MOST_GROUPS - 1).sort((a, b) => a - b);
+  const place = new Map(kept.map((code, i) => [code, i]));
+  const merged = names.length - kept.length;
+  return { names: [...kept.map((code) => names[code]), `${merged} smaller groups`], codes: codes.map((code) => place.get(code) ?? kept.length), merged };
+}
+
+// Rows of a legend below a picture, its entries with whole names, in columns as wide as the widest.
+function legendRows(names) {
+  const available = byId("scores").clientWidth - 90, widest = 48 + 7.5 * Math.max(...names.map((name) => name.length));
+  return Math.ceil(names.length / Math.max(1, Math.floor(available / widest)));
+}
+
+function sampleName(i) {
+  const row = page.scores.rows[i];
+  return page.scores.names ? page.scores.names[i] : `sample ${row + 1}`;
+}
+
 function scoresPicture() {
   const { columns, labels } = page.scores;
   const across = Number(byId("across").value || 0), up = Number(byId("up").value || 0);
   const single = columns.length === 1;
   const x = columns[across];
-  const groups = labels && labels.names ? labels.names : ["samples"];
-  const codes = labels && labels.names ? labels.codes : x.map(() => 0);
+  const { names: groups, codes, merged } = drawnGroups(labels, x.length);
   // One component: one strip per label, spread a little so that dots do not hide each other.
   const y = single ? codes.map((code, i) => code + 0.5 * (((i * 0.618034) % 1) - 0.5)) : columns[up];
-  const hover = (i) => `sample ${page.scores.rows[i] + 1}` + (labels ? `<br>${plotText(labels.names ? groups[codes[i]] : String(labels.numbers[i]))}` : "");
+  const hover = (i) => plotText(sampleName(i)) + (labels ? `<br>${plotText(labels.names ? labels.names[labels.codes[i]] : String(labels.numbers[i]))}` : "");
   const trace = (indices, extra) => ({ type: "scatter", mode: "markers", x: indices.map((i) => x[i]), y: indices.map((i) => y[i]),
     hovertext: indices.map((i) => `${hover(i)}<br>PC${across + 1} ${compact(x[i])}` + (single ? "" : `<br>PC${up + 1} ${compact(y[i])}`)), hoverinfo: "text", ...extra });
   const all = [...x.keys()];
   const edge = { width: 0.8, color: colour("card") };
+  const longestName = Math.max(12, Math.floor((byId("scores").clientWidth - 130) / 7.5));
+  const title = page.scores.title ? plotText(shortened(page.scores.title, longestName)) : "";
   const traces = labels && labels.numbers
-    ? [trace(all, { marker: { size: 9, color: labels.numbers, colorscale: "Viridis", showscale: true, colorbar: { thickness: 10 }, line: edge } })]
-    : groups.map((name, code) => trace(all.filter((i) => codes[i] === code), { name: plotText(shortened(name, 24)),
-      marker: { size: 9, color: CATEGORY_COLOURS[document.documentElement.dataset.theme][code % 8], symbol: CATEGORY_SYMBOLS[code % 8], line: edge } }));
+    ? [trace(all, { marker: { size: 9, color: labels.numbers, colorscale: "Viridis", showscale: true, colorbar: { thickness: 10, title: { text: title } }, line: edge } })]
+    : groups.map((name, code) => trace(all.filter((i) => codes[i] === code), { name: plotText(shortened(name, longestName)), marker: groupMarker(code) }));
   const ticks = single ? { ...NAME_TICKS, tickvals: groups.map((_, i) => i), ticktext: groups.map((name) => plotText(shortened(name, 14))), showgrid: false, zeroline: false } : { title: { text: `score on PC${up + 1}` } };
   return {
     traces,
-    layout: { height: single ? 140 + 60 * groups.length : 440, showlegend: groups.length > 1, xaxis: { title: { text: `score on PC${across + 1}` } }, yaxis: ticks,
-      margin: { l: single ? nameMargin(groups.map((name) => shortened(name, 14))) : 70, r: 20, t: 8, b: 44 } },
+    layout: { height: (single ? 140 + 60 * groups.length : 440) + (groups.length > 1 ? 44 + 20 * legendRows(groups) : 0), showlegend: groups.length > 1,
+      legend: { orientation: "h", traceorder: "normal", title: { text: title, side: "top" }, x: 0, xanchor: "left", yref: "container", y: 0, yanchor: "bottom" }, xaxis: { title: { text: `score on PC${across + 1}` } }, yaxis: ticks,
+      margin: { l: single ? nameMargin(groups.map((name) => shortened(name, 14))) : 70, r: 20, t: 8, b: 44 + (groups.length > 1 ? 44 + 20 * legendRows(groups) : 0) } },
     says: `Scores of ${x.length} samples` + (groups.length > 1 ? `, coloured by ${groups.length} labels.` : "."),
-    note: "One dot per sample; close dots are alike in the chosen variables." + (x.length < page.scores.samples ? ` ${x.length} of ${page.scores.samples} samples are drawn.` : ""),
+    note: "One dot per sample; close dots are alike in the chosen variables." + (x.length < page.scores.samples ? ` ${x.length} of ${page.scores.samples} samples are drawn.` : "") +
+      (merged ? ` The ${MOST_GROUPS - 1} largest groups have marks of their own; the ${merged} others share one, and tell their name under the pointer.` : ""),
   };
 }
 
@@ -176,7 +238,7 @@ function stabilityPicture() {
       xaxis: { title: { text: "share of the resamples" }, range: [0, 1.02], tickformat: ".0%" },
       yaxis: { ...NAME_TICKS, tickvals: order.map((_, i) => i), ticktext: tickNames(names).map(plotText), range: [-0.7, Math.max(3, count) - 0.3], showgrid: false, zeroline: false } },
     says: `Selection frequencies of ${count} variables.`,
-    note: `${page.resamples} random parts of the samples were solved again. ${often} of the ${inAnswer} chosen variables were chosen in at least 80 % of them (dotted line). Blue: chosen by all samples together; grey: not.`,
+    note: `${page.resamples} random parts of the samples were solved again. ${often} of the ${inAnswer} chosen variables were chosen in at least 80% of them (dotted line). Blue: chosen by all samples together; grey: not.`,
   };
 }
 
@@ -247,7 +309,7 @@ function scoreRows() {
   const { columns, labels, rows } = page.scores;
   const label = (i) => (labels.names ? labels.names[labels.codes[i]] : labels.numbers[i]);
   const head = ["sample", ...columns.map((_, j) => "PC" + (j + 1)), ...(labels ? ["label"] : [])];
-  return [head, ...rows.map((row, i) => [row + 1, ...columns.map((c) => c[i]), ...(labels ? [label(i)] : [])])];
+  return [head, ...rows.map((row, i) => [page.scores.names ? page.scores.names[i] : row + 1, ...columns.map((c) => c[i]), ...(labels ? [label(i)] : [])])];
 }
 
 function significanceRows() {

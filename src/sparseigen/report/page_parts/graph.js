@@ -36,46 +36,57 @@ function curvePicture() {
   };
 }
 
-function edgeTrace(point) {
-  const x = [], y = [];
-  for (const [a, b] of point.edges) {
-    x.push(page.xy[a][0], page.xy[b][0], null);
-    y.push(page.xy[a][1], page.xy[b][1], null);
-  }
-  return { type: "scatter", mode: "lines", x, y, hoverinfo: "skip", line: { width: 0.8, color: colour("accent") }, opacity: point.edges.length > 150 ? 0.25 : 0.5 };
+// Lines in classes of their weight, the heaviest widest: one trace per class, the heaviest drawn last.
+const LINE_WIDTHS = [0.6, 1.4, 2.4, 3.8];
+
+function edgeTraces(point) {
+  const weights = point.edges.map((edge) => edge[2]);
+  const heaviest = Math.max(...weights), lightest = Math.min(...weights);
+  const classOf = (weight) => (heaviest === lightest ? 1 : Math.min(3, Math.floor((4 * (weight - lightest)) / (heaviest - lightest))));
+  const many = point.edges.length > 150; // thinner and paler, or they would be a blot
+  return LINE_WIDTHS.map((width, number) => {
+    const x = [], y = [];
+    for (const [a, b, weight] of point.edges) {
+      if (classOf(weight) !== number) continue;
+      x.push(page.xy[a][0], page.xy[b][0], null);
+      y.push(page.xy[a][1], page.xy[b][1], null);
+    }
+    return { type: "scatter", mode: "lines", x, y, hoverinfo: "skip", line: { width: many ? 0.4 * width : width, color: colour("accent") }, opacity: many ? 0.14 + 0.07 * number : 0.4 + 0.12 * number };
+  });
 }
 
-// The view holds every member of every point, and stays as k changes.
-function ranges() {
-  page.ranges ??= [0, 1].map((c) => {
-    const values = page.xy.filter(Boolean).map((place) => place[c]);
-    const low = Math.min(...values), high = Math.max(...values), pad = 0.08 * (high - low) + 0.05;
+// The view is fitted to the members on view; that of a map holds everyone, and stays as k changes.
+function ranges(point) {
+  const places = page.isMap ? page.xy.filter(Boolean) : point.members.map((node) => page.xy[node]).filter(Boolean);
+  return [0, 1].map((c) => {
+    const values = places.map((place) => place[c]);
+    const low = Math.min(...values), high = Math.max(...values), pad = 0.08 * (high - low) + (page.isMap ? 0.05 : 1e-3);
     return [low - pad, high + pad];
   });
-  return page.ranges;
 }
 
 function memberTrace(point) {
   const drawn = [...point.members.keys()].filter((i) => page.xy[point.members[i]]);
+  const large = drawn.length > 100 ? 0.6 : 1;
   const most = point.inside ? Math.max(1e-300, ...point.inside) : 1;
   const name = (i) => page.nodes[point.members[i]];
   return { type: "scatter", mode: drawn.length <= LABELLED && !narrow() ? "markers+text" : "markers",
     x: drawn.map((i) => page.xy[point.members[i]][0]), y: drawn.map((i) => page.xy[point.members[i]][1]),
-    marker: { size: drawn.map((i) => 7 + (point.inside ? 7 * Math.sqrt(point.inside[i] / most) : 4)), color: colour("accent"), line: { width: 1, color: colour("card") } },
+    marker: { size: drawn.map((i) => large * (7 + (point.inside ? 7 * Math.sqrt(point.inside[i] / most) : 4))), color: colour("accent"), line: { width: 1, color: colour("card") } },
     text: drawn.map((i) => plotText(shortened(name(i), 16))), textposition: "top center", textfont: { size: 11, color: colour("ink") }, cliponaxis: false,
     hovertext: drawn.map((i) => plotText(name(i)) + (point.inside ? `<br>weight to the others ${compact(point.inside[i])}` : "")), hoverinfo: "text" };
 }
 
 function drawingPicture() {
   const point = shownPoint();
-  const [xRange, yRange] = ranges();
+  const [xRange, yRange] = ranges(point);
   const traces = [];
   if (page.background.length) {
     traces.push({ type: "scatter", mode: "markers", x: page.background.map((p) => p[0]), y: page.background.map((p) => p[1]), hoverinfo: "skip", marker: { size: 4, color: colour("dot") } });
     const others = page.nodes.map((_, i) => i).filter((i) => page.xy[i] && !point.members.includes(i));
     traces.push({ ...traces[0], x: others.map((i) => page.xy[i][0]), y: others.map((i) => page.xy[i][1]) });
   }
-  traces.push(edgeTrace(point), memberTrace(point));
+  traces.push(...(point.edges.length ? edgeTraces(point) : []), memberTrace(point));
   const middle = (yRange[0] + yRange[1]) / 2;
   const plain = { showgrid: false, zeroline: false, showticklabels: false };
   const degrees = { ticksuffix: "°", zeroline: false, nticks: 8 };
@@ -86,8 +97,8 @@ function drawingPicture() {
       xaxis: { range: xRange, ...(page.isMap ? { ...degrees, nticks: narrow() ? 4 : 8 } : plain) },
       yaxis: { range: yRange, ...(page.isMap ? { ...degrees, scaleanchor: "x", scaleratio: 1 / Math.cos((middle * Math.PI) / 180) } : plain) } },
     says: `Drawing of ${drawn} members` + (page.isMap ? " on a map by longitude and latitude." : "."),
-    note: (drawn < point.k ? `${drawn} of ${point.k} members are drawn. ` : "") + (point.edges.length ? `Lines: the ${point.edges.length} heaviest connections. ` : "") +
-      (page.isMap ? "Grey: everyone else. Across: longitude, up: latitude." : "Close together: strongly connected. Larger dots: more weight to the others."),
+    note: (drawn < point.k ? `${drawn} of ${point.k} members are drawn. ` : "") + (point.edges.length ? `Lines: the ${point.edges.length} heaviest connections, the wider the heavier. ` : "") +
+      (page.isMap ? "Grey: everyone else. Across: longitude, up: latitude; no coastlines are drawn." : "Close together: strongly connected. Larger dots: more weight to the others."),
   };
 }
 
