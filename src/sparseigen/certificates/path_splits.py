@@ -72,13 +72,8 @@ def split_values(questions: Sequence[BoundProblem]) -> Iterator[tuple[int, float
         level, close = _find_levels(question)
         steps = int(min((FIRST_SHARE if fresh else NEXT_SHARE) * MOST_WORK / (STEP_WORK * len(heavy) ** 2), MOST_STEPS))
         enough = max(close, ceiling)
-        split = lower_split(
-            split,
-            level,
-            max(steps, FEWEST_FIRST if fresh else FEWEST_NEXT),
-            enough=enough,
-            out_of_time=lambda: largest.out_of_time,
-        )
+        steps = max(steps, FEWEST_FIRST if fresh else FEWEST_NEXT)
+        split = lower_split(split, level, steps, enough=enough, out_of_time=lambda: largest.out_of_time)
         value = max(prove_split(split, hopeless_above=question.best), float(ceiling)) + question.margin
         yield question.cardinality, value, "split rows"
 
