@@ -22,7 +22,7 @@ FEW_SEEDS = 4
 """Seeds without polishing."""
 
 SPREAD_SEEDS = 150
-"""A patient search also grows from so many vertices all over the part: a small clique need not be in its inmost core."""
+"""A patient search also grows from so many vertices all over the part: a small clique may lie outside its core."""
 
 SMALL = 64
 POLISHED = 4
