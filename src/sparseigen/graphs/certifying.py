@@ -27,7 +27,7 @@ THOROUGH_WORK, SMALL_WORK = 6e9, 2e9
 LARGEST_PART = 2500
 LEAST_STEPS, STEP_WORK = 40, 25.0
 """A proof that has not the work for so many steps, at so much work per entry, takes a smaller part."""
-SEARCH_WORK_PER_ARC, SEARCH_WORK_PER_PART_ARC, SEARCH_WORK_PER_SET = 40.0, 60.0, 2e6
+SEARCH_WORK_PER_ARC, SEARCH_WORK_PER_PART_ARC, SEARCH_WORK_PER_SET = 60.0, 50.0, 2e6
 """What a search takes, about: per arc of the graph, per arc of the searched part and k, and per k."""
 
 OnBracket = Callable[[int, float, float], None]

@@ -65,10 +65,13 @@ class Prover:
         """Work on the widest gap until all are closed or the work is done."""
         left = set(self.brackets)
         with one_blas_thread():
-            while left and not self._is_over():
+            while not self._is_over():
+                left = {count for count in left if self.brackets[count].gap > self.effort.gap}
+                if not left:
+                    return
                 widest = max(left, key=lambda count: (self.brackets[count].gap, -count))
+                self._close(self.brackets[widest], share=len(left))
                 left.remove(widest)
-                self._close(self.brackets[widest], share=len(left) + 1)
 
     def _is_over(self) -> bool:
         return self.spent >= self.effort.work or time.perf_counter() > self.deadline

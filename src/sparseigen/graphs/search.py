@@ -21,6 +21,9 @@ SEEDS = 24
 FEW_SEEDS = 4
 """Seeds without polishing."""
 
+SPREAD_SEEDS = 150
+"""A patient search also grows from so many vertices all over the part: a small clique may lie outside its core."""
+
 SMALL = 64
 POLISHED = 4
 """Exchanges are tried on this many of the best distinct sets."""
@@ -97,6 +100,11 @@ class Searcher:
             if self.out_of_time:
                 break
         return self.finish(candidates, count)
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether exchanges go on through losses, and the search with them."""
+        return self.polish is not None and self.polish.patience > 0
 
     @property
     def out_of_time(self) -> bool:
@@ -225,7 +233,8 @@ def _greedy_orders(search: Searcher) -> dict[str, Integers]:
         core = _peel_orders(search)["peel"]
         loads = np.argsort(-search.facts.loads[search.part], kind="stable")
         n_seeds = SEEDS if search.polish is not None else FEW_SEEDS
-        picked = dict.fromkeys(np.concatenate([core[:n_seeds:2], loads[:n_seeds:2]]).tolist())
+        spread = core[:: max(1, len(core) // SPREAD_SEEDS)] if search.is_patient else core[:0]
+        picked = dict.fromkeys(np.concatenate([core[:n_seeds:2], loads[:n_seeds:2], spread]).tolist())
         seeds = [np.array([v], dtype=np.int64) for v in picked]
     seeds.insert(0, heaviest_edge(graph))
     length = min(graph.size, search.facts.largest_k)
