@@ -32,6 +32,8 @@ from sparseigen.components.set_moves import (
     spread,
 )
 
+CLOSE = 5e-4
+"""A set this close to Ky Fan's bound, relatively, is not searched further."""
 FEASIBLE = 1e-12
 FINISHING = 15
 """Joint exchanges at the end of a search."""
@@ -71,7 +73,13 @@ class SetProblem:
 
     def __post_init__(self) -> None:
         self.size, self.count = len(self.matrix), len(self.cardinalities)
-        self.top = float(np.linalg.eigvalsh(self.matrix)[-1])
+        values = np.linalg.eigvalsh(self.matrix)
+        self.top, self.most = float(values[-1]), float(values[-self.count :].sum())
+
+    @property
+    def closed(self) -> bool:
+        """Whether the best set is as good as r eigenvectors, up to a little: no search can gain more."""
+        return self.value >= (1.0 - CLOSE) * self.most > 0.0
 
     @property
     def late(self) -> bool:
@@ -317,16 +325,20 @@ def search_set(problem: SetProblem, effort: SearchEffort, rng: np.random.Generat
     """The best set found, one component per column; None where no set met the constraint."""
     for columns in _list_starts(problem, effort):
         consider(problem, columns)
-        if problem.late:
+        if problem.late or problem.closed:
             break
     stale = 0
     for done in range(max(effort.rounds, FIRST_ROUNDS)):
-        if problem.late or (problem.best is not None and (done >= effort.rounds or stale >= effort.patience)):
+        if (
+            problem.late
+            or problem.closed
+            or (problem.best is not None and (done >= effort.rounds or stale >= effort.patience))
+        ):
             break
         before = problem.value
         consider(problem, _perturb(problem, rng))
         stale = 0 if rises(problem.value, before) else stale + 1
-    if effort.rounds and problem.best is not None:
+    if effort.rounds and problem.best is not None and not problem.closed:
         finish(problem)
     return problem.best
 
