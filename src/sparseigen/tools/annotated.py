@@ -59,16 +59,27 @@ def sparse_pca(
         of it (``relative_gap``, ``proven_optimal``) and the parameters. Where no component stands out from noise only
         ``uns`` is written.
 
+    Notes
+    -----
+    With scanpy, after normalisation and logarithms::
+
+        se.tools.sparse_pca(cells, n_components=5, cardinality=30)
+        scanpy.pp.neighbors(cells, use_rep="X_spca")
+        scanpy.pl.embedding(cells, "spca", color="cell_type")
+
     Examples
     --------
-    >>> import anndata, scanpy  # doctest: +SKIP
+    What ``uns`` gets, here of a plain table:
+
+    >>> import numpy as np
     >>> import sparseigen as se
-    >>> cells = anndata.read_h5ad("cells.h5ad")  # doctest: +SKIP
-    >>> se.tools.sparse_pca(cells, n_components=5, cardinality=30)  # doctest: +SKIP
-    >>> cells.obsm["X_spca"].shape, cells.varm["SPCs"].shape  # doctest: +SKIP
-    ((2638, 5), (13714, 5))
-    >>> scanpy.pp.neighbors(cells, use_rep="X_spca")  # doctest: +SKIP
-    >>> scanpy.pl.embedding(cells, "spca", color="cell_type")  # doctest: +SKIP
+    >>> from sparseigen.tools.annotated import describe_components
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((100, 8)) + 2.0 * rng.standard_normal((100, 1)) * (np.arange(8) < 3)
+    >>> operator = se.covariance(X)
+    >>> known = describe_components(se.SparsePCA(1, 3).fit(operator), operator)
+    >>> known["cardinality"].tolist(), known["proven_optimal"].tolist()
+    ([3], [True])
     """
     if not is_annotated(adata):
         message = f"adata is a {type(adata).__name__}; it must be an AnnData object. For other data use SparsePCA."
