@@ -63,6 +63,13 @@ class Truth:
         self.numbers, self.weights, self.size = numbers, weights, len(weights)
         self.exact_tests = 0
 
+    def leave_out(self, indices: list[int]) -> None:
+        """Make the rows and columns of these variables zero."""
+        for i in indices:
+            self.weights[i] = 1
+            for j in range(self.size):
+                self.numbers[i][j] = self.numbers[j][i] = 0
+
     @classmethod
     def of_matrix(cls, matrix: np.ndarray) -> Truth:
         """(A + A')/2 of an array of floats."""

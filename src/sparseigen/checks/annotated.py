@@ -27,11 +27,6 @@ class AnnotatedTable:
     """Where the table lies in the file, for an object on disk."""
 
 
-def is_annotated(value: Any) -> bool:
-    """Whether this is an AnnData object; the package is not imported to ask."""
-    return type(value).__module__.split(".")[0] == "anndata" and hasattr(value, "var_names")
-
-
 def choose_table(value: Any, *, layer: str | None = None, use_raw: bool = False, mask: Any = None) -> AnnotatedTable:
     """A table of an AnnData object.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.annotated import choose_table, is_annotated
+from sparseigen.checks.annotated import choose_table
 from sparseigen.config import require
 from sparseigen.errors import (
     DtypeError,
@@ -26,6 +26,11 @@ from sparseigen.errors import (
 LARGEST_EXACT_INTEGER = 2**53
 LARGEST_LOADING = 1e100
 """Products with larger entries could overflow."""
+
+
+def is_annotated(value: Any) -> bool:
+    """Whether this is an AnnData object; the package is not imported to ask."""
+    return type(value).__module__.split(".")[0] == "anndata" and hasattr(value, "var_names")
 
 
 def plain_array(values: Any, subject: str) -> NDArray[Any]:

@@ -309,6 +309,8 @@ def describe_free(
     found = assemble(operator, results, seconds=seconds)
     if not certify:
         return replace(found, reason="no bound was asked for")
+    if len(results) == 1 and results[0].certificate is not None:
+        return replace(found, certificate=results[0].certificate)
     if not joint and (operator.size > FREE_SIZE or operator.costs.columns_per_pass is not None):
         reason = (
             f"components one after the other of more than {FREE_SIZE} variables have certificates of their own only"

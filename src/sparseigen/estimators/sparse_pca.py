@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sparseigen.checks.annotated import choose_table, is_annotated
+from sparseigen.checks.annotated import choose_table
 from sparseigen.checks.arguments import check_choice, check_count, check_flag
 from sparseigen.checks.arrays import is_sparse
-from sparseigen.checks.coercion import check_meaning, real_numbers
+from sparseigen.checks.coercion import check_meaning, is_annotated, real_numbers
 from sparseigen.checks.frames import check_no_gaps, squared_distances
 from sparseigen.components.automatic import Significance, find_components
 from sparseigen.components.sequential import BLOCK

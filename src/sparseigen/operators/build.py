@@ -11,10 +11,10 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from sparseigen.checks.annotated import choose_table, is_annotated
+from sparseigen.checks.annotated import choose_table
 from sparseigen.checks.arguments import as_file_path, check_flag, check_many
 from sparseigen.checks.arrays import CheckedArray, check_data, check_symmetric
-from sparseigen.checks.coercion import check_names
+from sparseigen.checks.coercion import check_names, is_annotated
 from sparseigen.errors import (
     ConstantColumnWarning,
     DtypeError,

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.checks.annotated import AnnotatedTable, choose_table, is_annotated
+from sparseigen.checks.annotated import AnnotatedTable, choose_table
+from sparseigen.checks.coercion import is_annotated
 from sparseigen.components.variance import find_overlap
 from sparseigen.errors import DtypeError
 from sparseigen.estimators import SparsePCA

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 import sparseigen as se
 from sparseigen import errors
-from sparseigen.checks.annotated import choose_table, is_annotated
+from sparseigen.checks.annotated import choose_table
+from sparseigen.checks.coercion import is_annotated
 
 pandas = pytest.importorskip("pandas")
 COUNTS = np.random.default_rng(0).poisson(2.0, (30, 8)).astype(float)

@@ -95,7 +95,7 @@ REQUESTS = {
     "integers": (lambda: se.covariance(np.broadcast_to(np.int8(1), (40, 2_000_000))), "converted from int8"),
     "sparse data": (lambda: se.covariance(_sparse()), "X by columns"),
     "path": (lambda: se.cardinality_path(_data(), range(1, 2000), certify=False), "a path of 1999 answers"),
-    "certificate": (lambda: se.sparse_eigenvector(_data(2500), 3), "a certificate for 2500 variables"),
+    "certificate": (lambda: se.upper_bound(_data(2500), 3, effort="tight"), "a certificate for 2500 variables"),
     "whole matrix": (lambda: _data(1500).to_dense(), "the 1500 x 1500 matrix"),
     "graph": (lambda: se.densest_k_subgraph(_sparse(square=True), 3), "a graph of 1500 vertices"),
 }
