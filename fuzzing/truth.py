@@ -64,9 +64,9 @@ class Truth:
         self.exact_tests = 0
 
     def leave_out(self, indices: list[int]) -> None:
-        """Make the rows and columns of these variables zero."""
+        """Make the rows and columns of these variables zero: those that scaling left out."""
         for i in indices:
-            self.weights[i] = 1
+            self.weights[i] = max(*self.weights, 1)
             for j in range(self.size):
                 self.numbers[i][j] = self.numbers[j][i] = 0
 

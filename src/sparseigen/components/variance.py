@@ -105,7 +105,7 @@ def adjusted(columns: Matrix, images: Matrix) -> Vector:
         if rest[j, j] <= NEGLIGIBLE * total[j]:
             continue
         variances[j] = rest[j, j]
-        rest = rest - np.outer(rest[:, j], rest[j]) / rest[j, j]
+        rest = rest - np.outer(rest[:, j] / rest[j, j], rest[j])  # divided first: products could overflow
     return variances
 
 
