@@ -328,6 +328,7 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
     wide = left > WIDE * problem.best and form.promise - problem.achieved > 2.0 * out_of_reach
     if patience > 1 and wide:  # as on noise, where rows prove what can be proven
         steps = -1
+    lowest = np.inf
     for done, step in enumerate(ascend(rows, direction, penalty, cardinality) if steps >= 0 else ()):
         if step.bound < promised:
             kept, promised = step.points, step.bound
@@ -336,7 +337,8 @@ def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: 
         nearly = promised - problem.achieved <= NEARLY_EXACT * abs(promised)
         if done >= (patience * steps if nearly else few) or closed or settled or problem.out_of_time:
             break
-        if patience > 1 and done > 1 and step.bound - problem.achieved > out_of_reach:
+        lowest = min(lowest, step.bound)  # single steps overshoot
+        if patience > 1 and done > 1 and lowest - problem.achieved > out_of_reach:
             break
     gap = (promised - problem.achieved) / max(abs(promised), ZERO)
     if EXACT < gap < NEARLY_EXACT and cardinality >= NEIGHBOURS_FROM:
