@@ -94,7 +94,7 @@ test-ecosystem:
 	  tests/unit/estimators tests/unit/io tests/unit/test_networkx_backend.py
 	cd $(ECOSYSTEM) && $(TEST_ENV) bin/python $(abspath docs/examples/onnx_export.py)
 	cd $(ECOSYSTEM) && $(TEST_ENV) NETWORKX_TEST_BACKEND=sparseigen NETWORKX_FALLBACK_TO_NX=True \
-	  bin/python -m pytest -q -n 2 -p no:cacheprovider --pyargs networkx
+	  bin/python -m pytest -q -n 2 -p no:cacheprovider -c /dev/null --rootdir . --pyargs networkx
 
 # The two pictures of reports in docs/images, photographed from real data.
 pictures: $(VENV)/.docs-ready
