@@ -109,6 +109,8 @@ def test_what_needs_the_whole_graph_is_refused(client, write_edges):
         se.densest_k_subgraph(graph, 5, method="greedy-ravi")
     with pytest.raises(OptionError, match="start='peel' with polish='swap'"):
         se.densest_k_subgraph(graph, 5, start="peel")
+    with pytest.raises(OptionError, match="connected=True needs the whole graph in memory"):
+        se.densest_k_subgraph(graph, 5, connected=True)
     with pytest.raises(CardinalityError, match="k=99"):
         se.densest_k_subgraph(graph, 99)
     with pytest.raises(NodeError, match="must_include holds 1234"):

@@ -32,8 +32,6 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 FLOATS = (np.float64, np.float32)
 AUTO = "auto"
-DEFAULT_SHARE = 0.9
-"""Of a dense component: what a cardinality is to explain where significance cannot be tested."""
 
 
 class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -182,6 +182,9 @@ def _check_supported(options: SubgraphOptions) -> None:
             "in memory."
         )
         raise OptionError(message, parameter="method")
+    if options.connected:
+        msg = "connected=True needs the whole graph in memory; read it there (read_graph), or leave connected out."
+        raise OptionError(msg, parameter="connected")
     if options.weight not in (None, WEIGHT):
         message = (
             f"weight={options.weight!r} is for graphs in memory; name the columns of a graph in partitions when it is "
