@@ -8,18 +8,22 @@ Then (f_i'q)^2 <= (z_i'q)^2 + rho_i for every unit q, and for every support of k
 Rows are asked for a block of variables at a time, in the type of array that the factor hands out, and everything is
 float64. Of the p x r dual points only their r x r Gram matrix and one remainder per variable ever exist at once, and
 nothing else leaves a device.
+
+Several sets of points with weights w_j >= 0 of sum one prove more together: Y_i = sum_j w_j z_ij z_ij' has
+Y_i >= f_i f_i' - (sum_j w_j rho_ij) I, so the weighted sums of their Gram matrices and of their remainders take the
+places of one set's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from sparseigen.certificates.factor import Array, Factor, namespace, row_dots, to_host
+from sparseigen.certificates.factor import Array, Factor, namespace, place_like, row_dots, to_host
 from sparseigen.certificates.problem import Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
 from sparseigen.certificates.spectral import largest_eigenvalue_bound
@@ -32,12 +36,15 @@ UNDERFLOW = 1e-140
 BLOCK_ENTRIES = 1 << 23
 """Entries of the factor worked on at a time, about six copies of them."""
 POWER_STEPS = 24
+ROOT_STEPS = 40
 GOLDEN = 0.6180339887498949
 LARGEST_EXACT = 2.0e8
 """Multiplications of a Gram matrix above which penalties are compared by one in float32."""
 
 
 BuildForm = Callable[[float, int], "ClosedForm"]
+Points = Any
+"""Dual points one row per variable, or what makes them: a `ClosedForm`, a `Cut`, a `Mixture`."""
 
 
 def support_points(rows: Array, direction: Array, penalty: float) -> Array:
@@ -102,6 +109,63 @@ class ClosedForm:
     direction: Array
     penalty: float
     promise: float
+    gram: Array = None
+    """Their Gram matrix up to rounding, which proves nothing."""
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The points of `find_cut_points` for one X and penalty.
+
+    X has ``weights`` along the orthonormal columns of ``basis``, ascending, and ``tail`` along all that is orthogonal.
+    """
+
+    basis: Numbers
+    weights: Numbers
+    tail: float
+    penalty: float
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Several sets of dual points and their weights; ``promise`` is what they prove up to rounding."""
+
+    members: tuple[ClosedForm | Cut, ...]
+    weights: Numbers
+    promise: float
+
+
+def find_cut_points(rows: Array, projected: Array, cut: Cut) -> tuple[Array, float, float]:
+    """The dual points of variables with |f_i|^2 above the penalty, the sum of their t_i, and that of memberships.
+
+    ``projected`` are the rows along the basis. With h and s the components of f_i in the eigenvectors of X and its
+    eigenvalues, t_i > 0 solves sum_j h_j^2 s_j / (t + rho s_j) = 1, and z_j ~ h_j / (t + rho s_j).
+    """
+    xp = namespace(rows)
+    weights = place_like(np.append(cut.weights, cut.tail).astype(to_host(rows[:0]).dtype), rows)
+    squares = projected**2
+    lengths = row_dots(rows, rows)
+    mass = xp.hstack([squares, xp.clip(lengths - squares.sum(axis=1), 0.0, None)[:, None]]) * weights
+    scaled = cut.penalty * weights
+    found = xp.maximum(mass.sum(axis=1) - scaled.max(), 1e-12 * lengths)
+    close = 1e-7 if to_host(rows[:0]).dtype == np.float64 else 1e-5
+    for _ in range(ROOT_STEPS):  # Newton on 1 / f, concave and increasing in the root: monotone from the second step on
+        inverse = 1.0 / (found[:, None] + scaled)
+        spread = mass * inverse
+        total = spread.sum(axis=1)
+        spread *= inverse
+        slope = spread.sum(axis=1)
+        following = xp.maximum(found + (total - 1.0) * total / slope, 0.01 * found)
+        converged = float(xp.abs(following / found - 1.0).max()) < close
+        found = following
+        if converged:
+            break
+    height = xp.sqrt(found / slope)
+    beyond = height * inverse[:, -1]
+    inside = projected * (height[:, None] * inverse[:, :-1] - beyond[:, None])
+    basis = place_like(cut.basis.astype(to_host(rows[:0]).dtype), rows)
+    points = beyond[:, None] * rows + inside @ basis.T
+    return points, float(found.sum()), float(((spread @ weights) / slope).sum())
 
 
 def blocks(rows: Array) -> Iterator[tuple[slice, Array]]:
@@ -113,17 +177,22 @@ def blocks(rows: Array) -> Iterator[tuple[slice, Array]]:
         yield part, rows[part]
 
 
-def measure(rows: Array, points: Array | ClosedForm) -> DualParts:
-    """What a bound needs of dual points: given one row per variable, or in closed form.
+def measure(rows: Array, points: Points) -> DualParts:
+    """What a bound needs of dual points: given one row per variable, in closed form, at some X, or mixed.
 
     The Gram matrix and the remainders come from the same numbers z_i. Points made twice, once for each, would have to
     agree to the last bit: near a penalty that equals a share they jump, and no library of matrix products promises the
     same bits for another place in memory or another number of threads.
     """
-    found = []
+    if isinstance(points, Mixture):
+        return mix_parts([measure(rows, member) for member in points.members], points.weights)
+    found: list[Numbers] = []
 
     def make_points() -> Iterator[Array]:
         for part, block in blocks(rows):
+            if isinstance(points, Cut):
+                yield from _make_cut_points(block, points, found)
+                continue
             if isinstance(points, ClosedForm):
                 made = support_points(block, points.direction, points.penalty)
             else:
@@ -139,6 +208,45 @@ def measure(rows: Array, points: Array | ClosedForm) -> DualParts:
     return DualParts(gram, squares, np.concatenate(found))
 
 
+def _make_cut_points(block: Array, cut: Cut, found: list[Numbers]) -> Iterator[Array]:
+    """The points of a cut for a block of variables; ``found`` gets the remainders. Short rows have the point zero."""
+    xp = namespace(block)
+    lengths = row_dots(block, block)
+    rest = to_host(lengths * (1.0 + 2.0 * gamma(block.shape[1] + 8)) + UNDERFLOW)
+    active = xp.where(lengths > cut.penalty)[0]
+    chosen = block[active]
+    made = chosen
+    if len(active):
+        made = find_cut_points(chosen, chosen @ place_like(cut.basis, block), cut)[0]
+        rest[to_host(active)] = to_host(remainders(chosen, made))
+    found.append(rest)
+    yield made
+
+
+def mix_parts(parts: Sequence[DualParts], weights: Numbers) -> DualParts:
+    """What several sets of dual points prove together.
+
+    A sum of m terms adds at most m + 2 roundings of the Gram matrices, whose magnitudes have a norm of at most the sum
+    of squares: less than `_gram_slack` of (m + 4) / p times that.
+    """
+    count, size = len(parts), len(parts[0].remainders)
+    gram, squares, rest = np.zeros_like(parts[0].gram), 0.0, np.zeros(size)
+    for share, part in zip(raise_shares(weights), parts, strict=True):
+        if not np.isfinite(part.squares):
+            return part
+        gram += share * part.gram
+        squares += share * part.squares
+        rest += share * part.remainders
+    rest *= 1.0 + 2.0 * gamma(count + 2)
+    return DualParts(gram, squares * (1.0 + (count + 4) / size + 2.0 * gamma(count + 2)), rest)
+
+
+def raise_shares(weights: Numbers) -> list[float]:
+    """The weights over their sum, raised by 4 m + 8 roundings: their exact sum is at least one, and more only helps."""
+    shares: list[float] = (weights / weights.sum() * (1.0 + 4.0 * (len(weights) + 2) * UNIT)).tolist()
+    return shares
+
+
 def add_up_gram(pieces: Iterator[Array]) -> tuple[Array, float]:
     """The Gram matrix of points that come a block at a time, and the sum of their squares."""
     gram, squares = None, 0.0
@@ -152,9 +260,7 @@ def add_up_gram(pieces: Iterator[Array]) -> tuple[Array, float]:
     return gram, squares
 
 
-def dual_value(
-    factor: Factor, points: Array | ClosedForm, cardinality: int, *, hopeless_above: float = np.inf
-) -> float:
+def dual_value(factor: Factor, points: Points, cardinality: int, *, hopeless_above: float = np.inf) -> float:
     """The proven bound that the dual points give, rounding included; infinite where squares of them overflow."""
     return prove(measure(factor.rows, points), factor.rest, cardinality, hopeless_above=hopeless_above)
 
@@ -263,7 +369,8 @@ class _Trials:
             gram += float(shares @ shares) * np.outer(self.direction, self.direction)
         if not np.isfinite(gram).all() or not float(gram.trace()) < LARGEST_POINT**2:
             return ClosedForm(self.direction, penalty, np.inf)
-        return ClosedForm(self.direction, penalty, float(np.linalg.eigvalsh(gram)[-1]) + cardinality * penalty)
+        promise = float(np.linalg.eigvalsh(gram)[-1]) + cardinality * penalty
+        return ClosedForm(self.direction, penalty, promise, gram)
 
 
 def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:
@@ -271,7 +378,7 @@ def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int)
         gram, squares = add_up_gram(support_points(block, direction, penalty) for _, block in blocks(rows))
     if not squares < LARGEST_POINT**2:
         return ClosedForm(direction, penalty, np.inf)
-    return ClosedForm(direction, penalty, _largest_eigenvalue(gram, direction) + cardinality * penalty)
+    return ClosedForm(direction, penalty, _largest_eigenvalue(gram, direction) + cardinality * penalty, gram)
 
 
 def _largest_eigenvalue(gram: Array, direction: Array) -> float:

@@ -1,22 +1,21 @@
 """The penalised dual: the best dual points, by a closed form and by an ascent, and the bounds they prove.
 
 `dual_points` says what any dual points prove. The closed form (d'Aspremont, Bach and El Ghaoui, 2008) starts from the
-answer found; the ascent goes on from there. Both serve data in memory and on a device, where the ascent works on the
-variables of largest variance alone (`measure_leading`).
+answer found; the ascent (`dual_bundle`) goes on from there. Both serve data in memory and on a device, where the ascent
+works on the variables of largest variance alone (`measure_leading`).
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from sparseigen.certificates.dual_bundle import DualBundle
 from sparseigen.certificates.dual_points import (
-    LARGEST_POINT,
     ClosedForm,
     DualParts,
+    Mixture,
     add_up_gram,
     blocks,
     dual_value,
@@ -35,19 +34,16 @@ from sparseigen.certificates.factor import (
     find_factor,
     namespace,
     place_like,
-    to_host,
     working_memory,
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, sum_of_largest
-from sparseigen.certificates.spectral import estimate_largest_eigenvalue, spectral_bound
+from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 
-MOST_WORK = 2.5e9
-"""Operations `default` may spend on the ascent, whatever k is."""
-SHORT_STEP, LONG_STEP = 3.0, 6.0
-"""Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
+MOST_WORK, FEWEST_STEPS = 1.0e10, 8
+"""Operations `default` may spend on the ascent, and steps that it affords whatever they cost."""
 MOST_STEPS = 400
 STEPS_ELSEWHERE, STALLED = 10, 0.01
 """Steps of `default` on a device, and the share of the gap that three of them must close for more to follow."""
@@ -59,17 +55,21 @@ SMALL_FACTOR = 512
 """Matrices up to this size are factorised for the closed form alone."""
 NEIGHBOURS_FROM = 100
 """Smallest cardinality for that: below, it would cost more than finding the answer."""
-FEW_STEPS, PATIENCE = 12, 2
+FEW_STEPS, PATIENCE = 24, 2
 """Most steps of `default` where the gap stays open, and times more where it is nearly closed: there they prove."""
+FEW_TRIALS = 3
+"""Penalties tried where steps follow."""
+SETTLED = 0.05
+"""Steps end where they can lower the gap by no more than this share of it."""
 HOPELESS = 1.5
 """A closed form this many times above the best bound is not searched for a better penalty."""
 OUT_OF_REACH = 4.0
-"""`default` gives up an ascent whose third step leaves this many times the gap that another bound leaves."""
+"""How many times the gap that another bound leaves counts as out of reach."""
 CLOSING = 1.1
 """Where only a closed gap counts, two penalties that promise more than this many times the answer are enough."""
 WIDE = 0.2
 """Relative gap of another bound above which `default` makes no ascent from a closed form twice as far out of reach."""
-LARGEST_STEP = 6.0e8
+LARGEST_STEP = 1.0e10
 """Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this, and the factor is
 not held either."""
 EXACT, NEARLY_EXACT = 1e-8, 2e-4
@@ -107,85 +107,6 @@ def _penalised_fixed_point(rows: Array, direction: Numbers, penalty: float) -> N
     return direction
 
 
-@dataclass(frozen=True)
-class AscentStep:
-    """One step of the ascent.
-
-    ``points`` are its dual points, ``bound`` what they prove up to rounding, and no later step can prove less than
-    ``limit`` (unless the penalty has to move by more than its own size).
-    """
-
-    points: Array
-    bound: float
-    limit: float
-
-
-def ascend(
-    rows: Array, direction: Array, penalty: float, cardinality: int, *, floor: float = 0.0
-) -> Iterator[AscentStep]:
-    """Matrix exponentiated gradient ascent on the relaxation, the penalty following the wanted cardinality.
-
-    Decompositions, r x r, are made on the host wherever the rows live. The penalty does not fall below ``floor``.
-
-    With X = U diag(s) U' and h = F U, the positive eigenvalue t_i of X^1/2 (f_i f_i' - rho I) X^1/2 solves
-    sum_j h_ij^2 s_j / (t + rho s_j) = 1, and the dual point is z_ij ~ h_ij / (t_i + rho s_j) in the basis U. The
-    relaxation is convex in rho with slope k - (sum of memberships), which gives the limit.
-    """
-    xp, rank, direction = namespace(rows), rows.shape[1], to_host(direction)
-    low = np.log(0.1 / rank)
-    logarithm = low * np.eye(rank) + (np.log(0.9) - low) * np.outer(direction, direction)
-    length = SHORT_STEP if 4 * cardinality < len(rows) else LONG_STEP
-    roots = xp.zeros_like(rows[:, 0])
-    for depth in itertools.chain(range(8, 35), itertools.repeat(35)):
-        # The depth keeps early iterates well conditioned: near rank one the dual points jump from step to step.
-        values, basis = np.linalg.eigh(logarithm)
-        values = np.maximum(values - values[-1], -float(depth))
-        weights = np.exp(values)
-        weights /= weights.sum()
-        placed = place_like(basis, rows)
-        with np.errstate(all="ignore"):
-            points, members = _find_dual_points(rows @ placed, place_like(weights, rows), penalty, roots)
-        if not float(xp.abs(points).max()) < LARGEST_POINT:
-            return  # rows of very different size: this step proves nothing, nor would later ones
-        gradient = to_host(points.T @ points)
-        top = max(estimate_largest_eigenvalue(gradient), TINY)
-        relaxed = float(roots.sum()) + cardinality * penalty
-        limit = relaxed - abs(cardinality - members) * penalty
-        yield AscentStep(points @ placed.T, top + cardinality * penalty, limit)
-        logarithm = (basis * values) @ basis.T + (length / top) * (basis @ gradient @ basis.T)
-        penalty = max(penalty * float(np.clip(members / cardinality, 0.25, 4.0)) ** 0.5, floor)
-
-
-def _find_dual_points(rotated: Array, weights: Array, penalty: float, roots: Array) -> tuple[Array, float]:
-    """The dual points in the basis of X, and the sum of memberships; ``roots`` goes in as a guess and out solved."""
-    xp = namespace(rotated)
-    points = xp.zeros_like(rotated)
-    squares = rotated**2
-    lengths = squares.sum(axis=1)
-    active = xp.where(lengths > penalty)[0]
-    roots[lengths <= penalty] = 0.0
-    if len(active) == 0:
-        return points, 0.0
-    mass, scaled = squares[active] * weights, penalty * weights
-    found = xp.maximum(roots[active], mass.sum(axis=1) - penalty * weights.max())
-    found = xp.maximum(found, 1e-12 * lengths[active])
-    for _ in range(40):  # Newton on 1 / f, concave and increasing in the root: monotone from the second step on
-        inverse = 1.0 / (found[:, None] + scaled)
-        spread = mass * inverse
-        total = spread.sum(axis=1)
-        spread *= inverse
-        slope = spread.sum(axis=1)
-        step = (total - 1.0) * total / slope
-        following = xp.maximum(found + step, 0.01 * found)
-        converged = float(xp.abs(following / found - 1.0).max()) < 1e-7
-        found = following
-        if converged:
-            break
-    roots[active] = found
-    points[active] = xp.sqrt(found / slope)[:, None] * rotated[active] * inverse
-    return points, float(((spread @ weights) / slope).sum())
-
-
 def can_ascend(problem: BoundProblem) -> bool:
     """Whether `default` affords steps of the ascent, beyond the closed form."""
     if problem.holds_matrix or stays_elsewhere(problem):
@@ -201,8 +122,7 @@ def penalised_bound(problem: BoundProblem) -> float:
     factor, affordable = find_affordable_factor(problem)
     if factor is None:
         return np.inf
-    # The number of steps follows the cost of finding the answer, which grows with k.
-    return _find_best_dual(problem, factor, min(3 + problem.cardinality // 14, 60, affordable), patience=PATIENCE)
+    return _find_best_dual(problem, factor, min(FEW_STEPS, affordable), patience=PATIENCE)
 
 
 def find_affordable_factor(problem: BoundProblem) -> tuple[Factor | None, int]:
@@ -211,18 +131,18 @@ def find_affordable_factor(problem: BoundProblem) -> tuple[Factor | None, int]:
     factor = find_factor(problem, in_blocks=in_blocks)
     if factor is None or in_blocks:
         return factor, -1
-    return factor, int(MOST_WORK / _step_cost(*factor.rows.shape))
+    return factor, max(FEWEST_STEPS, int(MOST_WORK / _step_cost(*factor.rows.shape)))
 
 
 def count_ascent(factor: Factor, steps: int) -> float:
     """Operations of the closed form and so many steps at one cardinality; below zero: of the closed form in blocks."""
     size, rank = (int(count) for count in factor.rows.shape)
-    return (TRIALS if steps >= 0 else 3) * 2.0 * size * rank**2 + max(steps, 0) * _step_cost(size, rank)
+    return FEW_TRIALS * 2.0 * size * rank**2 + max(steps, 0) * _step_cost(size, rank)
 
 
 def _step_cost(size: int, rank: int) -> float:
-    """Operations of one step of the ascent."""
-    return 6.0 * size * rank**2 + 40.0 * rank**3 + 300.0 * size * rank
+    """Operations of one step of the ascent, those that choose weights among them."""
+    return 2.0 * size * rank**2 + 300.0 * size * rank + 60.0 * rank**3 + 2.0e8
 
 
 def converged_penalised_bound(problem: BoundProblem) -> float:
@@ -272,28 +192,24 @@ def measure_leading(problem: BoundProblem, steps: int) -> DualParts | None:
     leading = np.flatnonzero(variances > floor)
     if len(leading) == 0 or not np.isfinite(floor):
         return None
-    best: Array = None
     with working_memory(rows[:1]), one_blas_thread():
         direction, chosen = find_direction(rows, problem.vector), rows[leading]
         if direction is None:
             return None
         penalty = _middle(np.sort(energies_along(chosen, direction))[::-1], min(problem.cardinality, len(leading) - 1))
-        promised, course = problem.best, []
-        for done, step in enumerate(
-            ascend(chosen, direction, max(penalty, floor, 1e-9), problem.cardinality, floor=floor)
-        ):
-            if step.bound < promised:
-                best, promised = step.points, step.bound
-            closed = promised - problem.achieved <= EXACT * abs(promised)
-            settled = done > 2 and step.limit > promised * (1.0 - 1e-7)
-            course.append(promised - problem.achieved)
-            stalled = done > 4 and course[-1] > (1.0 - STALLED) * course[-4]
-            stalled |= done > 2 and best is None and step.bound > HOPELESS * problem.best
-            if done >= steps or closed or settled or stalled or problem.out_of_time:
+        bundle = DualBundle(chosen, problem.cardinality, direction, max(penalty, floor, 1e-9), floor=floor)
+        course: list[float] = []
+        while bundle.advance(problem.achieved):
+            course.append(min(bundle.bound, problem.best) - problem.achieved)
+            done = len(course)
+            stalled = done > 5 and course[-1] > (1.0 - STALLED) * course[-4]
+            stalled |= done > 3 and bundle.bound > HOPELESS * problem.best
+            if done > steps or stalled or _has_ended(problem, bundle):
                 break
-        if best is None:
+        bundle.finish(problem.achieved)
+        if not bundle.bound < problem.best:
             return None
-        parts = measure(chosen, best)
+        parts = measure(chosen, bundle.mixture())
     return parts._replace(remainders=np.concatenate([parts.remainders, np.delete(variances, leading)]))
 
 
@@ -305,47 +221,58 @@ def _find_best_dual(problem: BoundProblem, factor: Factor, steps: int, *, patien
     return np.inf if kept is None else dual_value(factor, kept, problem.cardinality)
 
 
-def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> Numbers | ClosedForm | None:
+def find_points(problem: BoundProblem, factor: Factor, steps: int, *, patience: int = 1) -> Mixture | ClosedForm | None:
     """The dual points with the best promise below the best bound so far; None where none has one.
 
-    With ``patience`` the steps are divided: few where the gap stays open, that many times more where it closes.
+    With ``patience`` that many times more steps are made where the gap nearly closes, and none where it is out of
+    reach.
     """
-    few = steps if patience == 1 else min(steps, FEW_STEPS)
     cardinality, rows = problem.cardinality, factor.rows
     direction = find_direction(rows, problem.vector)
     if direction is None:
         direction = np.linalg.eigh(add_up_gram(block for _, block in blocks(rows))[0])[1][:, -1]
-    penalty = max(_middle(np.sort(energies_along(rows, direction))[::-1], cardinality), 1e-9)
     hopeless = min(HOPELESS * problem.best, CLOSING * problem.achieved if problem.closing_only else np.inf)
     enough = problem.achieved + EXACT * abs(problem.achieved)
-    form = search_penalty(rows, direction, cardinality, cardinality, TRIALS, hopeless_above=hopeless, enough=enough)
+    trials = TRIALS if steps < 0 else FEW_TRIALS
+    form = search_penalty(rows, direction, cardinality, cardinality, trials, hopeless_above=hopeless, enough=enough)
     if problem.closing_only and form.promise - problem.achieved > NEARLY_EXACT * abs(form.promise):
         return None
-    kept: Numbers | ClosedForm | None = form if form.promise < problem.best else None
+    kept: Mixture | ClosedForm | None = form if form.promise < problem.best else None
     promised = min(form.promise, problem.best)
     left = problem.best - problem.achieved
-    out_of_reach = OUT_OF_REACH * left
-    wide = left > WIDE * problem.best and form.promise - problem.achieved > 2.0 * out_of_reach
-    if patience > 1 and wide:  # as on noise, where rows prove what can be proven
-        steps = -1
-    lowest = np.inf
-    for done, step in enumerate(ascend(rows, direction, penalty, cardinality) if steps >= 0 else ()):
-        if step.bound < promised:
-            kept, promised = step.points, step.bound
-        closed = promised - problem.achieved <= EXACT * abs(promised)
-        settled = done > 1 and step.limit > promised * (1.0 - 1e-7)
-        nearly = promised - problem.achieved <= NEARLY_EXACT * abs(promised)
-        if done >= (patience * steps if nearly else few) or closed or settled or problem.out_of_time:
-            break
-        lowest = min(lowest, step.bound)  # single steps overshoot
-        if patience > 1 and done > 1 and lowest - problem.achieved > out_of_reach:
-            break
+    wide = left > WIDE * problem.best and form.promise - problem.achieved > 2.0 * OUT_OF_REACH * left
+    # Wide as on noise, where rows prove what can be proven.
+    if steps >= 0 and not (patience > 1 and wide) and promised > enough:
+        found = _climb(problem, rows, form, steps, patience)
+        if found is not None and found.promise < promised:
+            kept, promised = found, found.promise
     gap = (promised - problem.achieved) / max(abs(promised), ZERO)
     if EXACT < gap < NEARLY_EXACT and cardinality >= NEIGHBOURS_FROM:
         for form in neighbouring_forms(rows, direction, cardinality, promised):
             if form.promise < promised:
                 kept, promised = form, form.promise
     return kept
+
+
+def _climb(problem: BoundProblem, rows: Numbers, form: ClosedForm, steps: int, patience: int) -> Mixture | None:
+    """The best mixture of so many steps of the ascent and a closed form; None where they reach no bound."""
+    cardinality = problem.cardinality
+    penalty = max(_middle(np.sort(energies_along(rows, form.direction))[::-1], cardinality), 1e-9)
+    bundle = DualBundle(rows, cardinality, form.direction, penalty)
+    bundle.add_form(form)
+    while bundle.advance(problem.achieved):
+        nearly = bundle.bound - problem.achieved <= NEARLY_EXACT * abs(bundle.bound)
+        if bundle.steps > (patience * steps if nearly else steps) or _has_ended(problem, bundle):
+            break
+    bundle.finish(problem.achieved)
+    return bundle.mixture() if np.isfinite(bundle.bound) else None
+
+
+def _has_ended(problem: BoundProblem, bundle: DualBundle) -> bool:
+    """Whether steps close the gap, cannot lower it by much, or cannot beat the best bound so far."""
+    gap, lowest = bundle.bound - problem.achieved, max(bundle.limit, problem.achieved)
+    settled = bundle.bound - lowest <= SETTLED * gap or lowest >= problem.best
+    return bool(gap <= EXACT * abs(bundle.bound) or settled or problem.out_of_time)
 
 
 def _middle(energies: Numbers, count: int) -> float:

@@ -13,12 +13,16 @@ from sparseigen.certificates.dual_points import (
     dual_value,
     dual_values,
     measure,
+    mix_parts,
+    prove,
+    raise_shares,
     remainders,
     search_penalty,
     support_points,
 )
 from sparseigen.certificates.factor import find_factor
 from sparseigen.certificates.problem import BoundProblem
+from sparseigen.certificates.rounding import gamma
 from sparseigen.operators import as_operator
 from tests.brute_force import brute_force
 from tests.unit.certificates.exact_arithmetic import SEEDS, bounds_eigenvalues, exact, gram, random_gram
@@ -34,6 +38,49 @@ def test_any_dual_points_give_a_valid_bound(rng):
             points = factor.rows + scale * rng.standard_normal(factor.rows.shape)
             assert problem.unscale_bound(dual_value(factor, points, cardinality)) >= optimum
         assert problem.unscale_bound(dual_value(factor, 0.0 * factor.rows, cardinality)) >= optimum
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mixed_points_cover_what_their_exact_mixture_proves(seed):
+    """In fractions: weights of sum one at least, and no sum too small by more than the slack added for it."""
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((7, 3))
+    parts = [measure(rows, rows + scale * rng.standard_normal(rows.shape)) for scale in (0.0, 0.3, 2.0)]
+    weights = rng.random(3) + 0.01
+    mixed, shares = mix_parts(parts, weights), [Fraction(share) for share in raise_shares(weights)]
+    assert 1 <= sum(shares) < 1 + Fraction(1, 10**13)
+
+    def mix(numbers):
+        return sum(share * Fraction(float(number)) for share, number in zip(shares, numbers, strict=True))
+
+    for at, remainder in enumerate(mixed.remainders.tolist()):
+        assert Fraction(remainder) >= mix(part.remainders[at] for part in parts)
+    added = Fraction(mixed.squares) - mix(part.squares for part in parts)
+    assert added > 0
+    apart = [
+        Fraction(float(mixed.gram[i, j])) - mix(part.gram[i, j] for part in parts) for i in range(3) for j in range(3)
+    ]
+    assert sum(entry**2 for entry in apart) <= (Fraction(2.0 * gamma(7)) * added) ** 2
+
+
+def test_mixtures_give_valid_bounds(rng):
+    matrix = random_gram(rng)
+    for cardinality in range(1, 9):
+        problem = BoundProblem(as_operator(matrix), cardinality)
+        factor, optimum = find_factor(problem), brute_force(matrix, cardinality)
+        parts = [
+            measure(factor.rows, factor.rows + scale * rng.standard_normal(factor.rows.shape))
+            for scale in (0.0, 0.1, 1.0)
+        ]
+        for _ in range(5):
+            mixed = mix_parts(parts, rng.random(3))
+            assert problem.unscale_bound(prove(mixed, factor.rest, cardinality)) >= optimum
+
+
+def test_a_set_of_points_out_of_range_spoils_its_mixture(rng):
+    rows = rng.standard_normal((5, 2))
+    good, bad = measure(rows, rows), measure(rows, 1e200 * rows)
+    assert prove(mix_parts([good, bad], np.array([0.5, 0.5])), 0.0, 2) == np.inf
 
 
 def test_closed_form_is_exact_on_a_planted_block():

@@ -1,4 +1,4 @@
-"""The ascent, neighbouring closed forms, and closed forms from data that live elsewhere."""
+"""Neighbouring closed forms, and closed forms from data that live elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sparseigen.certificates.dual_points import dual_value
 from sparseigen.certificates.factor import FactorRows, find_factor
 from sparseigen.certificates.paths import certify_streamed_path
 from sparseigen.certificates.penalised_dual import (
-    ascend,
     closed_form_bound,
     closed_form_values,
     find_direction,
@@ -24,23 +23,6 @@ from sparseigen.operators.contract import SparseVector
 from tests.brute_force import brute_force
 from tests.unit.certificates.exact_arithmetic import random_gram
 from tests.unit.certificates.streamed import Streamed, answer
-
-
-def test_ascent_tightens_and_never_crosses_its_limit(rng):
-    matrix = random_gram(rng, 30, 6)
-    problem = BoundProblem(as_operator(matrix), 5)
-    factor = find_factor(problem)
-    direction = np.linalg.svd(factor.rows)[2][0]
-    shares = np.sort((factor.rows @ direction) ** 2)[::-1]
-    steps = []
-    for step in ascend(factor.rows, direction, 0.5 * (shares[4] + shares[5]), 5):
-        steps.append(step)
-        if len(steps) == 60:
-            break
-    best = min(step.bound for step in steps)
-    assert best < steps[0].bound
-    assert steps[-1].limit <= best * (1.0 + 1e-9)
-    assert dual_value(factor, steps[-1].points, 5) == pytest.approx(steps[-1].bound, rel=1e-6)
 
 
 def test_equal_variables_have_no_neighbouring_cardinality():
