@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 
 from sparseigen.certificates.dual_points import dual_values, measure
-from sparseigen.certificates.factor import bound_left_out
+from sparseigen.certificates.factor import Factor, bound_left_out
 from sparseigen.certificates.path_splits import split_values
 from sparseigen.certificates.penalised_dual import (
     closed_form_values,
@@ -170,14 +170,13 @@ def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) ->
 def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
     """What the anchors give, then split rows where the matrix is held, and row bounds where it is not."""
     bounds = _lower_at_anchors(problem, bounds, points, say).make_monotone()
-    return (_follow_rows if problem.dense is None else _lower_by_splits)(problem, bounds, points, say)
+    return (_lower_by_splits if problem.holds_matrix else _follow_rows)(problem, bounds, points, say)
 
 
 def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
     """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
     factor, steps = find_affordable_factor(problem)
-    if problem.dense is not None:
-        bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + problem.margins, "largest eigenvalue")
+    bounds = bounds.lower(_largest_eigenvalues(problem, factor), "largest eigenvalue")
     if problem.size <= LARGEST_SIZE:
         places, steps = np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1, ASCENT_STEPS
     else:
@@ -204,6 +203,15 @@ def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[An
             values = shared_row_values(problem, settle_weights(question)[1], points[-1].cardinality)
             bounds = bounds.lower(values + problem.margins, "scaled rows")
     return bounds
+
+
+def _largest_eigenvalues(problem: BoundProblem, factor: Factor | None) -> Numbers:
+    """The largest eigenvalue of the whole matrix with every cardinality's margin; of data from F'F, r x r."""
+    if factor is not None and problem.operator.factor_rank > 0:
+        return dual_values(measure(factor.rows, factor.rows), bound_left_out(problem))
+    if problem.dense is None:
+        return np.full(problem.size, np.inf)
+    return largest_eigenvalue_bound(problem.dense) + problem.margins
 
 
 def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
