@@ -12,7 +12,7 @@ nothing else leaves a device.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -177,6 +177,31 @@ def dual_values(parts: DualParts, rest: Numbers | float = 0.0) -> Numbers:
     totals = np.cumsum(np.sort(parts.remainders)[::-1]) * (1.0 + 2.0 * gamma(size))
     values: Numbers = largest_eigenvalue_bound(parts.gram) + (totals + rest + _gram_slack(parts))
     return values * (1.0 + 16.0 * UNIT)
+
+
+def mix_parts(parts: Sequence[DualParts], weights: Sequence[float]) -> DualParts:
+    """A convex combination of several sets of dual points, which are dual points again.
+
+    Weights w_j >= 0 of sum one give (f_i'q)^2 <= sum_j w_j (z_ij'q)^2 + sum_j w_j rho_ij for every unit q: the points
+    sqrt(w_j) z_ij. A sum above one holds as well, because both sides are not negative, so the weights are raised past
+    their rounding: m quotients of at most 1 + gamma(m) in all.
+
+    Every entry of the Gram matrix is a sum of m products, off by at most m + 1 roundings of sum_j w_j |G_j|, and the
+    spectral norm of |G_j| is at most the trace of G_j: that share of the squares. `_gram_slack` counts 2 p roundings of
+    the squares, so (m + 4) / p of them more cover it.
+    """
+    count = len(parts)
+    shares = np.asarray(weights, dtype=np.float64)
+    shares = shares / float(shares.sum()) * (1.0 + 4.0 * gamma(count + 2))
+    gram = np.zeros_like(parts[0].gram)
+    squares, remainders = 0.0, np.zeros_like(parts[0].remainders)
+    for share, part in zip(shares.tolist(), parts, strict=True):
+        if share > 0.0:  # zero times infinity would spoil the rest
+            gram += share * part.gram
+            remainders += share * part.remainders
+            squares += share * part.squares
+    raised = 1.0 + 4.0 * gamma(count + 2)
+    return DualParts(gram, squares * raised * (1.0 + (count + 4.0) / len(remainders)), remainders * raised)
 
 
 def _usable(parts: DualParts) -> bool:

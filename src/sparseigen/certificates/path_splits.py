@@ -35,6 +35,8 @@ RAISES, LOOKS = 3, 2
 """How often the rows above the answers are lowered before all of the others' rows are looked at, and how often that."""
 FIRST_SHARE, NEXT_SHARE = 0.12, 0.04
 """Work at the first point of a group and at the others, as shares of that of a single bound."""
+OUT_OF_REACH = 2.0
+"""A first split that leaves this many times the gap of another bound is the last of its group."""
 FEWEST_FIRST, FEWEST_NEXT = 12, 5
 """Steps that are made at least there."""
 BLOCK_ENTRIES = 1 << 21
@@ -44,29 +46,36 @@ NEARLY, FEW, HOPELESS = 1e-3, 64, 0.25
 decide on, nor where it is above the third: as for a single bound."""
 
 
-def split_values(questions: Sequence[BoundProblem]) -> Iterator[tuple[int, float, str]]:
-    """Proven bounds for the points of one group, and their names; the row bounds, with which splits begin, first.
+class Group:
+    """Neighbouring points of one matrix in memory, ascending in k, each with its answer and its best bound so far."""
 
-    The questions are those of one matrix in memory, ascending in k, each with its answer and its best bound so far.
-    """
-    largest = questions[-1]
-    usual = max(int((MOST_WORK / STEPS / STEP_WORK) ** 0.5), FEWEST)
-    count = min(largest.size, max(FEWEST, HEAVY * largest.cardinality), usual)
-    asked = [question for question in questions if 1 < question.cardinality < count]
-    if not asked:
-        return
-    weights = settle_weights(asked[len(asked) // 2])[1]
-    rows = _sum_rows(asked, np.arange(largest.size, dtype=np.int64), weights)
-    for question, top in zip(asked, rows.max(axis=0), strict=True):
-        question.best = min(question.best, float(top) + question.margin)
-        yield question.cardinality, float(top) + question.margin, "scaled rows"
-    worth = [_is_worth_steps(question) for question in asked]
-    asked = [question for question, open_ in zip(asked, worth, strict=True) if open_]
-    if not asked:
-        return
-    heavy = _choose_heavy(asked, weights, count)
-    weights, outer = _raise_others(asked, heavy, weights, rows[:, worth])
-    yield from _follow_splits(asked, heavy, weights, outer)
+    def __init__(self, questions: Sequence[BoundProblem]) -> None:
+        largest = questions[-1]
+        usual = max(int((MOST_WORK / STEPS / STEP_WORK) ** 0.5), FEWEST)
+        self.count = min(largest.size, max(FEWEST, HEAVY * largest.cardinality), usual)
+        self.asked = [question for question in questions if 1 < question.cardinality < self.count]
+        self.weights, self.rows = np.ones(0), np.ones((0, 0))
+
+    def bound_rows(self) -> Iterator[tuple[int, float, str]]:
+        """Row bounds of all points, with the weights settled at the middle one."""
+        if not self.asked or self.asked[0].out_of_time:
+            return
+        self.weights = settle_weights(self.asked[len(self.asked) // 2])[1]
+        self.rows = _sum_rows(self.asked, np.arange(self.asked[0].size, dtype=np.int64), self.weights)
+        for question, top in zip(self.asked, self.rows.max(axis=0), strict=True):
+            yield question.cardinality, float(top) + question.margin, "scaled rows"
+
+    def lower_splits(self, bounds: Numbers) -> Iterator[tuple[int, float, str]]:
+        """Split rows of the points that are worth their steps; ``bounds``: the best so far, for every cardinality."""
+        for question in self.asked:
+            question.best = float(bounds[question.cardinality - 1])
+        worth = [_is_worth_steps(question) for question in self.asked]
+        asked = [question for question, steps in zip(self.asked, worth, strict=True) if steps]
+        if not asked or not len(self.weights) or asked[0].out_of_time:
+            return
+        heavy = _choose_heavy(asked, self.weights, self.count)
+        weights, outer = _raise_others(asked, heavy, self.weights, self.rows[:, worth])
+        yield from _follow_splits(asked, heavy, weights, outer)
 
 
 def _is_worth_steps(question: BoundProblem) -> bool:
@@ -96,6 +105,8 @@ def _follow_splits(
         )
         value = max(prove_split(split, hopeless_above=question.best), float(ceiling)) + question.margin
         yield question.cardinality, value, "split rows"
+        if fresh and split.value - level > OUT_OF_REACH * (question.best - question.margin - level):
+            return
 
 
 def _cut_out(problem: BoundProblem, heavy: Indices, weights: Numbers) -> tuple[Numbers, Numbers]:

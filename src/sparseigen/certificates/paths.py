@@ -9,7 +9,7 @@ Where they do, split rows (`path_splits`) of every point follow, or row bounds o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,12 +17,11 @@ import numpy as np
 
 from sparseigen.certificates.dual_points import dual_values, measure
 from sparseigen.certificates.factor import Factor, bound_left_out
-from sparseigen.certificates.path_splits import split_values
+from sparseigen.certificates.path_duals import DualFollower, mixed_values
+from sparseigen.certificates.path_splits import Group
 from sparseigen.certificates.penalised_dual import (
     closed_form_values,
-    count_ascent,
     find_affordable_factor,
-    find_points,
     measure_leading,
     stays_elsewhere,
 )
@@ -41,7 +40,7 @@ from sparseigen.results import Certificate
 
 Say = Callable[[str], None]
 
-ANCHORS = 12
+ANCHORS = 8
 """Cardinalities, spread geometrically, at which weights and dual points are computed."""
 ASCENT_STEPS = 10
 """Steps of the dual ascent at each."""
@@ -81,6 +80,14 @@ class PathBounds:
         better = values < self.values
         names = [name if new else old for new, old in zip(better, self.names, strict=True)]
         return PathBounds(np.where(better, values, self.values), names)
+
+    def lower_some(self, found: Iterable[tuple[int, float, str]]) -> PathBounds:
+        """With bounds of single cardinalities taken into account."""
+        values, names = self.values.copy(), list(self.names)
+        for cardinality, value, name in found:
+            if value < values[cardinality - 1]:
+                values[cardinality - 1], names[cardinality - 1] = value, name
+        return PathBounds(values, names)
 
     def make_monotone(self) -> PathBounds:
         """Whatever bounds k + 1 bounds k."""
@@ -125,7 +132,7 @@ def certify_path(
 
     ``quick``: only what is computed at the anchors. ``say`` hears which part of the proofs begins, of how many.
     """
-    lower = partial(_lower_at_anchors if quick else _lower_in_memory, say=say or _say_nothing)
+    lower = partial(_lower_by_duals if quick else _lower_in_memory, say=say or _say_nothing)
     with one_blas_thread():
         return _certify(operator, cardinalities, vectors, lower, deadline)
 
@@ -168,41 +175,43 @@ def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) ->
 
 
 def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
-    """What the anchors give, then split rows where the matrix is held, and row bounds where it is not."""
-    bounds = _lower_at_anchors(problem, bounds, points, say).make_monotone()
-    return (_lower_by_splits if problem.holds_matrix else _follow_rows)(problem, bounds, points, say)
+    """Rows, what the anchors give, and split rows, where rows are at hand; other row bounds after the anchors else."""
+    if not problem.holds_matrix:
+        bounds = _lower_by_duals(problem, bounds, points, say).make_monotone()
+        return _follow_rows(problem, bounds, points, say)
+    places = np.array_split(np.arange(len(points)), max(1, min(SPLIT_GROUPS, len(points))))
+    groups = [Group([points[place].pose(problem, bounds) for place in group]) for group in places]
+    for number, group in enumerate(groups, 1):
+        say(f"proving {len(points)} bounds: rows, {number} of {len(groups)}")
+        bounds = bounds.lower_some(group.bound_rows())
+    bounds = _lower_by_duals(problem, bounds, points, say).make_monotone()
+    for number, group in enumerate(groups, 1):
+        say(f"proving {len(points)} bounds: split rows, {number} of {len(groups)}")
+        bounds = bounds.lower_some(group.lower_splits(bounds.values))
+    return bounds
 
 
-def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
-    """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
+def _lower_by_duals(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
+    """The largest eigenvalue, then dual points, each evaluated for every cardinality, from the largest down."""
     factor, steps = find_affordable_factor(problem)
     bounds = bounds.lower(_largest_eigenvalues(problem, factor), "largest eigenvalue")
-    if problem.size <= LARGEST_SIZE:
-        places, steps = np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1, ASCENT_STEPS
-    else:
-        anchors = LARGE_ANCHORS
-        if factor is not None:
-            anchors = max(anchors, int(DUAL_WORK / count_ascent(factor, min(steps, ASCENT_STEPS))))
-        places = _spread_anchors([point.cardinality for point in points], anchors)
-    for number, place in enumerate(places, 1):
-        say(f"proving {len(points)} bounds: dual points, {number} of {len(places)}")
+    if factor is None:
+        return bounds
+    anchors = set(_spread_anchors([point.cardinality for point in points], DUAL_ANCHORS).tolist())
+    follower, made = DualFollower(factor, steps), []
+    for place in range(len(points) - 1, -1, -1):
         question = points[place].pose(problem, bounds)
-        if problem.out_of_time:
-            break
-        if question.closed or question.cardinality == problem.size:
+        if problem.out_of_time or question.closed or question.cardinality == problem.size:
             continue
-        if factor is not None and steps < 0:
+        say(f"proving {len(points)} bounds: dual points, {len(points) - place} of {len(points)}")
+        if steps < 0 and place in anchors:
             values = closed_form_values(problem, [points[place].vector], [question.cardinality], DUAL_TRIALS)
             bounds = bounds.lower(values, "closed-form dual")
-        elif factor is not None:
-            found = find_points(question, factor, min(steps, ASCENT_STEPS))
-            if found is not None:
-                values = dual_values(measure(factor.rows, found), factor.rest)
-                bounds = bounds.lower(values, "penalised dual")
-        if 2 * question.cardinality <= problem.size <= LARGEST_SIZE:
-            values = shared_row_values(problem, settle_weights(question)[1], points[-1].cardinality)
-            bounds = bounds.lower(values + problem.margins, "scaled rows")
-    return bounds
+        elif steps >= 0 and (found := follower.make(question, closed_form=place in anchors)) is not None:
+            made.append(found)
+            bounds = bounds.lower(dual_values(found.parts, factor.rest), "penalised dual")
+    questions = [point.pose(problem, bounds) for point in points]
+    return bounds.lower_some(mixed_values(made[::-1], questions, factor.rest))
 
 
 def _largest_eigenvalues(problem: BoundProblem, factor: Factor | None) -> Numbers:
@@ -212,21 +221,6 @@ def _largest_eigenvalues(problem: BoundProblem, factor: Factor | None) -> Number
     if problem.dense is None:
         return np.full(problem.size, np.inf)
     return largest_eigenvalue_bound(problem.dense) + problem.margins
-
-
-def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
-    """Split rows of the points still open, in groups of neighbours."""
-    for group in np.array_split(np.arange(len(points)), max(1, min(SPLIT_GROUPS, len(points)))):
-        say(f"proving {len(points)} bounds: split rows, from {group[0] + 1} on")
-        questions = [points[place].pose(problem, bounds) for place in group]
-        questions = [question for question in questions if not question.closed]
-        if not questions or problem.out_of_time:
-            continue
-        for cardinality, value, name in split_values(questions):
-            values = np.full(problem.size, np.inf)
-            values[cardinality - 1] = value
-            bounds = bounds.lower(values, name)
-    return bounds
 
 
 def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
@@ -248,9 +242,7 @@ def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]
             left = question.columns_left
             if question.out_of_time:
                 return bounds
-            values = np.full(problem.size, np.inf)
-            values[question.cardinality - 1] = value
-            bounds = bounds.lower(values, "scaled rows")
+            bounds = bounds.lower_some([(question.cardinality, value, "scaled rows")])
     return bounds
 
 
@@ -274,9 +266,7 @@ def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: li
             question = points[place].pose(problem, bounds)
         if 2 * question.cardinality > problem.size or question.closed:
             continue
-        values = np.full(problem.size, np.inf)
-        values[question.cardinality - 1] = scaled_row_bound(question)
-        bounds = bounds.lower(values, "scaled rows")
+        bounds = bounds.lower_some([(question.cardinality, scaled_row_bound(question), "scaled rows")])
     return bounds
 
 

@@ -48,6 +48,9 @@ MOST_WORK = 2.5e9
 """Operations `default` may spend on the ascent, whatever k is."""
 SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
+DEPTH, NEXT_DEPTH = 8, 6
+"""Range of log X in the first step of an ascent, and of one that goes on from a neighbour's, whose leading direction is
+another."""
 MOST_STEPS = 400
 STEPS_ELSEWHERE, STALLED = 10, 0.01
 """Steps of `default` on a device, and the share of the gap that three of them must close for more to follow."""
@@ -118,14 +121,24 @@ class AscentStep:
     points: Array
     bound: float
     limit: float
+    logarithm: Numbers
+    """log X, up to a multiple of the identity, and the penalty: where an ascent for a neighbouring k begins."""
+    penalty: float
 
 
 def ascend(
-    rows: Array, direction: Array, penalty: float, cardinality: int, *, floor: float = 0.0
+    rows: Array,
+    direction: Array,
+    penalty: float,
+    cardinality: int,
+    *,
+    floor: float = 0.0,
+    begun: Numbers | None = None,
 ) -> Iterator[AscentStep]:
     """Matrix exponentiated gradient ascent on the relaxation, the penalty following the wanted cardinality.
 
     Decompositions, r x r, are made on the host wherever the rows live. The penalty does not fall below ``floor``.
+    ``begun`` is log X of an ascent that this one goes on from, in place of X close to qq'.
 
     With X = U diag(s) U' and h = F U, the positive eigenvalue t_i of X^1/2 (f_i f_i' - rho I) X^1/2 solves
     sum_j h_ij^2 s_j / (t + rho s_j) = 1, and the dual point is z_ij ~ h_ij / (t_i + rho s_j) in the basis U. The
@@ -133,10 +146,11 @@ def ascend(
     """
     xp, rank, direction = namespace(rows), rows.shape[1], to_host(direction)
     low = np.log(0.1 / rank)
-    logarithm = low * np.eye(rank) + (np.log(0.9) - low) * np.outer(direction, direction)
+    closest = low * np.eye(rank) + (np.log(0.9) - low) * np.outer(direction, direction)
+    logarithm, first = (closest, DEPTH) if begun is None else (begun, NEXT_DEPTH)
     length = SHORT_STEP if 4 * cardinality < len(rows) else LONG_STEP
     roots = xp.zeros_like(rows[:, 0])
-    for depth in itertools.chain(range(8, 35), itertools.repeat(35)):
+    for depth in itertools.chain(range(first, 35), itertools.repeat(35)):
         # The depth keeps early iterates well conditioned: near rank one the dual points jump from step to step.
         values, basis = np.linalg.eigh(logarithm)
         values = np.maximum(values - values[-1], -float(depth))
@@ -151,7 +165,7 @@ def ascend(
         top = max(estimate_largest_eigenvalue(gradient), TINY)
         relaxed = float(roots.sum()) + cardinality * penalty
         limit = relaxed - abs(cardinality - members) * penalty
-        yield AscentStep(points @ placed.T, top + cardinality * penalty, limit)
+        yield AscentStep(points @ placed.T, top + cardinality * penalty, limit, logarithm, penalty)
         logarithm = (basis * values) @ basis.T + (length / top) * (basis @ gradient @ basis.T)
         penalty = max(penalty * float(np.clip(members / cardinality, 0.25, 4.0)) ** 0.5, floor)
 
