@@ -39,6 +39,8 @@ WORK = 1.4e10
 """Operations of ascents for a whole path; none are made where they do not pay the first."""
 FIRST_STEPS, NEXT_STEPS = 12, 7
 """Steps of an ascent from an answer alone, and of one that goes on from a neighbour's."""
+FAR = 0.02
+"""Where the first ascent leaves this relative gap, no other follows."""
 MIXTURES = 5
 """Shares that are tried for each point."""
 FLAT = 1e-5
@@ -102,6 +104,8 @@ class DualFollower:
             closed = best - question.achieved <= EXACT * abs(best)
             if closed or settled or question.out_of_time or (done > 1 and lowest - question.achieved > out_of_reach):
                 break
+        if self.last is None and lowest - question.achieved > FAR * abs(lowest):
+            self.steps_left = 0  # split rows will prove more, here and at the neighbours
         self.last = last
         return kept
 
