@@ -33,14 +33,12 @@ from sparseigen.certificates.penalised_dual import (
 )
 from sparseigen.certificates.problem import BoundProblem
 
-ANCHORS = 8
-"""Points, spread geometrically, at which closed forms are made."""
-WORK = 1.4e10
-"""Operations of ascents for a whole path; none are made where they do not pay the first."""
+WORK = 3.2e10
+"""Operations of ascents for a whole path; they begin at as many of its points as that pays."""
 FIRST_STEPS, NEXT_STEPS = 12, 7
 """Steps of an ascent from an answer alone, and of one that goes on from a neighbour's."""
 FAR = 0.02
-"""Where the first ascent leaves this relative gap, no other follows."""
+"""Where an ascent leaves this relative gap, no other follows at a smaller k."""
 MIXTURES = 5
 """Shares that are tried for each point."""
 FLAT = 1e-5
@@ -58,23 +56,29 @@ class MadePoints:
 class DualFollower:
     """Makes dual points from the largest cardinality of a path to the smallest."""
 
-    def __init__(self, factor: Factor, affordable: int) -> None:
+    def __init__(self, factor: Factor, affordable: int, count: int) -> None:
+        """``affordable``: steps that a single bound of `default` affords; ``count``: the points of the path."""
         self.factor = factor
-        self.steps_left = int(min(WORK / max(count_ascent(factor, 1) - count_ascent(factor, 0), 1.0), 1e9))
-        if affordable < 0 or self.steps_left < FIRST_STEPS:
-            self.steps_left = 0
+        steps = WORK / max(count_ascent(factor, 1) - count_ascent(factor, 0), 1.0)
+        ascents = 1 + int(max(steps - FIRST_STEPS, 0.0) / NEXT_STEPS)
+        self.last_place, self.stride = count - 1, -(-count // ascents)
+        self.given_up = affordable < FIRST_STEPS
         self.last: AscentStep | None = None
         self.middle = 0.0
 
-    def make(self, question: BoundProblem, closed_form: bool) -> MadePoints | None:
-        """The dual points with the best promise below the best bound so far; None where none has one."""
+    def make(self, question: BoundProblem, place: int, *, closed_form: bool) -> MadePoints | None:
+        """The dual points with the best promise below the best bound so far; None where none has one.
+
+        Points of the path are asked about from the last place down.
+        """
         found: Array | ClosedForm | None = None
         best = question.best
         if closed_form:
             found = find_points(question, self.factor, -1)
             if isinstance(found, ClosedForm):
                 best = min(best, found.promise)
-        if best - question.achieved > EXACT * abs(best):
+        ascends = (self.last_place - place) % self.stride == 0 and not self.given_up
+        if ascends and best - question.achieved > EXACT * abs(best):
             points = self._ascend(question, best)
             found = found if points is None else points
         return None if found is None else MadePoints(question.cardinality, measure(self.factor.rows, found))
@@ -91,11 +95,10 @@ class DualFollower:
         if self.last is not None:
             steps, begun = NEXT_STEPS, self.last.logarithm
             penalty = self.last.penalty * float(np.clip(middle / self.middle, 0.5, 2.0))
-        self.middle, steps = middle, min(steps, self.steps_left)
+        self.middle = middle
         kept, lowest, out_of_reach = None, np.inf, OUT_OF_REACH * (question.best - question.achieved)
         last = self.last
         for done, step in enumerate(islice(ascend(rows, direction, penalty, cardinality, begun=begun), steps)):
-            self.steps_left -= 1
             if step.bound < lowest:
                 lowest, last = step.bound, step
             if step.bound < best:
@@ -104,8 +107,8 @@ class DualFollower:
             closed = best - question.achieved <= EXACT * abs(best)
             if closed or settled or question.out_of_time or (done > 1 and lowest - question.achieved > out_of_reach):
                 break
-        if self.last is None and lowest - question.achieved > FAR * abs(lowest):
-            self.steps_left = 0  # split rows will prove more, here and at the neighbours
+        # Dual points lose as k falls; split rows will prove more, here and at smaller k.
+        self.given_up = lowest - question.achieved > FAR * abs(lowest)
         self.last = last
         return kept
 

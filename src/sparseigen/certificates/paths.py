@@ -1,10 +1,11 @@
 """Certificates for a whole path of cardinalities at the price of a few.
 
 What a bound is built from does not depend on k: dual points z_i, weights d, the largest eigenvalue, the diagonal. Only
-how many terms are summed does. So the expensive part is done at a few cardinalities, the anchors, and each of its
-results is then evaluated for every k by one sort and one running sum. Where the data do not come to this memory, dual
-points in closed form are made at some anchors, ascents and row bounds at fewer; a row bound holds for every smaller k.
-Where they do, split rows (`path_splits`) of every point follow, or row bounds of a matrix too large to be held.
+how many terms are summed does. So the expensive part is done at a few cardinalities, the anchors, or goes on at each
+point from that of its neighbour, and its results are evaluated for every k by one sort and one running sum. Where the
+data do not come to this memory, dual points in closed form are made at some anchors, ascents and row bounds at fewer; a
+row bound holds for every smaller k. Where they do, rows come first, which say where the rest is worth its cost, then
+dual points (`path_duals`) and split rows (`path_splits`), or row bounds of a matrix too large to be held.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sparseigen.certificates.factor import Factor, bound_left_out
 from sparseigen.certificates.path_duals import DualFollower, mixed_values
 from sparseigen.certificates.path_splits import Group
 from sparseigen.certificates.penalised_dual import (
+    WIDE,
     closed_form_values,
     find_affordable_factor,
     measure_leading,
@@ -27,12 +29,7 @@ from sparseigen.certificates.penalised_dual import (
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma
-from sparseigen.certificates.scaled_rows import (
-    row_values,
-    scaled_row_bound,
-    scaled_row_values,
-    settle_weights,
-)
+from sparseigen.certificates.scaled_rows import scaled_row_bound, scaled_row_values, settle_weights
 from sparseigen.certificates.spectral import largest_eigenvalue_bound, psd_shift
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
@@ -40,30 +37,20 @@ from sparseigen.results import Certificate
 
 Say = Callable[[str], None]
 
-ANCHORS = 8
-"""Cardinalities, spread geometrically, at which weights and dual points are computed."""
-ASCENT_STEPS = 10
-"""Steps of the dual ascent at each."""
 DUAL_ANCHORS, ROW_ANCHORS = 8, 3
-"""Anchors of closed forms, and of ascents and row bounds, where the data do not come to this memory."""
+"""Anchors of closed forms; and of ascents and row bounds where the data do not come to this memory."""
 FEW_STEPS = 3
 """Steps of the ascents there after the first."""
 DUAL_TRIALS = 3
 """Penalties tried at each: a neighbour's points prove nearly as much, so a long search does not pay."""
 LARGEST_SIZE = 2048
-"""Above this there are fewer anchors, and only what the largest of the path's cardinalities needs is sorted."""
-LARGE_ANCHORS = 8
-"""Anchors of such paths, at least."""
+"""Up to this size any matrix is certified as a whole, above data in memory and matrices that are held."""
 ROW_GROUP = 3
 """Neighbouring points that share the weights of row bounds where the matrix is not held."""
-DUAL_WORK = 5.0e10
-"""Operations for dual points at more anchors than that."""
 ROW_WORK = 1.6e11
 """Multiplications that forming the rows of a matrix that is not held may take for a whole path."""
 SPLIT_GROUPS = 5
 """Groups of neighbouring points that share heavy variables and weights."""
-BLOCK_ENTRIES = 1 << 22
-"""Entries of rows that are sorted at a time."""
 FEWEST_POINTS = 16
 """Shorter paths are certified point by point, which proves a little more at each."""
 
@@ -130,9 +117,9 @@ def certify_path(
 ) -> list[Certificate]:
     """A certificate for every point: what its vector reaches, and the smallest of the shared bounds.
 
-    ``quick``: only what is computed at the anchors. ``say`` hears which part of the proofs begins, of how many.
+    ``quick``: rows and dual points alone. ``say`` hears which part of the proofs begins, of how many.
     """
-    lower = partial(_lower_by_duals if quick else _lower_in_memory, say=say or _say_nothing)
+    lower = partial(_lower_in_memory, say=say or _say_nothing, quick=quick)
     with one_blas_thread():
         return _certify(operator, cardinalities, vectors, lower, deadline)
 
@@ -174,18 +161,23 @@ def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) ->
     return Certificate(low, max(low, upper), bounds.names[place], scale=problem.scale)
 
 
-def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
-    """Rows, what the anchors give, and split rows, where rows are at hand; other row bounds after the anchors else."""
+def _lower_in_memory(
+    problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say, quick: bool
+) -> PathBounds:
+    """Rows, dual points and split rows where the matrix can be held; where not, dual points and then rows.
+
+    ``quick`` leaves out split rows, and rows of matrices that are not held.
+    """
     if not problem.holds_matrix:
         bounds = _lower_by_duals(problem, bounds, points, say).make_monotone()
-        return _follow_rows(problem, bounds, points, say)
+        return bounds if quick else _follow_rows(problem, bounds, points, say)
     places = np.array_split(np.arange(len(points)), max(1, min(SPLIT_GROUPS, len(points))))
     groups = [Group([points[place].pose(problem, bounds) for place in group]) for group in places]
     for number, group in enumerate(groups, 1):
         say(f"proving {len(points)} bounds: rows, {number} of {len(groups)}")
         bounds = bounds.lower_some(group.bound_rows())
     bounds = _lower_by_duals(problem, bounds, points, say).make_monotone()
-    for number, group in enumerate(groups, 1):
+    for number, group in enumerate([] if quick else groups, 1):
         say(f"proving {len(points)} bounds: split rows, {number} of {len(groups)}")
         bounds = bounds.lower_some(group.lower_splits(bounds.values))
     return bounds
@@ -198,7 +190,7 @@ def _lower_by_duals(problem: BoundProblem, bounds: PathBounds, points: list[Anch
     if factor is None:
         return bounds
     anchors = set(_spread_anchors([point.cardinality for point in points], DUAL_ANCHORS).tolist())
-    follower, made = DualFollower(factor, steps), []
+    follower, made = DualFollower(factor, steps, len(points)), []
     for place in range(len(points) - 1, -1, -1):
         question = points[place].pose(problem, bounds)
         if problem.out_of_time or question.closed or question.cardinality == problem.size:
@@ -207,7 +199,7 @@ def _lower_by_duals(problem: BoundProblem, bounds: PathBounds, points: list[Anch
         if steps < 0 and place in anchors:
             values = closed_form_values(problem, [points[place].vector], [question.cardinality], DUAL_TRIALS)
             bounds = bounds.lower(values, "closed-form dual")
-        elif steps >= 0 and (found := follower.make(question, closed_form=place in anchors)) is not None:
+        elif steps >= 0 and (found := follower.make(question, place, closed_form=place in anchors)) is not None:
             made.append(found)
             bounds = bounds.lower(dual_values(found.parts, factor.rest), "penalised dual")
     questions = [point.pose(problem, bounds) for point in points]
@@ -258,12 +250,14 @@ def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: li
     vectors, cardinalities = [anchor.vector for anchor in anchors], [anchor.cardinality for anchor in anchors]
     values = closed_form_values(problem, vectors, cardinalities, DUAL_TRIALS)
     bounds, elsewhere = bounds.lower(values, "closed-form dual"), stays_elsewhere(problem)
-    for place in _choose_anchors(len(points), ROW_ANCHORS):
+    for place in _choose_anchors(len(points), ROW_ANCHORS)[::-1]:
         question = points[place].pose(problem, bounds)
         parts = measure_leading(question, FEW_STEPS) if elsewhere and not question.closed else None
         if parts is not None:
             bounds = bounds.lower(dual_values(parts, bound_left_out(problem)), "penalised dual")
             question = points[place].pose(problem, bounds)
+        elif question.best - question.achieved > WIDE * question.best:
+            elsewhere = False  # as on noise: no ascent would prove anything
         if 2 * question.cardinality > problem.size or question.closed:
             continue
         bounds = bounds.lower_some([(question.cardinality, scaled_row_bound(question), "scaled rows")])
@@ -284,27 +278,3 @@ def trace_values(problem: BoundProblem) -> Numbers:
     slack = 2.0 * gamma(problem.size) * np.cumsum(np.sort(np.abs(problem.diagonal))[::-1])
     values: Numbers = totals + slack + np.arange(problem.size) * shift * (1.0 + 4.0 * UNIT) + TINY
     return values
-
-
-def shared_row_values(problem: BoundProblem, weights: Numbers, most: int) -> Numbers:
-    """The scaled Gershgorin bound of one set of weights for every cardinality up to ``most``, infinite above it.
-
-    Rows are sorted once, as far as needed, and summed as they come. The sum for cardinality k has k - 1 terms; for
-    k = 1 there are none.
-    """
-    worst = np.full(problem.size, np.inf)
-    worst[:most] = -np.inf
-    step, kept = max(1, BLOCK_ENTRIES // problem.size), min(most, problem.size - 1)
-    for members, whole in problem.blocks():
-        for begin in range(0, len(members), step):
-            part = members[begin : begin + step]
-            products = np.abs(whole[begin : begin + step]) * weights
-            products[np.arange(len(part)), part] = 0.0
-            if 2 * kept < problem.size:
-                products = np.partition(products, problem.size - kept, axis=1)[:, problem.size - kept :]
-            products.sort(axis=1)
-            sums = np.zeros((len(part), most))
-            np.cumsum(products[:, :-most:-1], axis=1, out=sums[:, 1:])
-            values = row_values(problem.diagonal[part, None], sums, weights[part, None], problem.size)
-            worst[:most] = np.maximum(worst[:most], values.max(axis=0))
-    return worst

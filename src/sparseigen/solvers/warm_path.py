@@ -41,6 +41,8 @@ many points."""
 JUMP, JUMPS_EVERY = 16, 2
 """Besides neighbours, points this far apart start each other, taken every few points: what one of them finds spreads
 to its neighbours."""
+JUMP_SWEEPS = 3
+"""They do so in one sweep of so many."""
 PLAIN_STEPS = 2
 """Power steps from a distant point before its support is looked up or solved: most of them lead to a known one."""
 SURVEYED, SURVEYS, SURVEY_WORK = 64, 3, 2e9
@@ -168,12 +170,15 @@ class _Climber:
         for cardinality in self.cardinalities[-2::-1]:
             start = point[0].truncated(cardinality)
             point = self.climb(cardinality, start.indices, start.weights)
-        for _ in range(MAX_SWEEPS):
+        stepped = True
+        for done in range(MAX_SWEEPS):
             if options.out_of_time:
                 break
-            jumped = self._sweep_up(JUMP, JUMPS_EVERY) | self._sweep_down(JUMP, JUMPS_EVERY)
+            jumps, jumped = done % JUMP_SWEEPS == 0 or not stepped, False
+            if jumps:  # few lead anywhere while neighbours improve each other
+                jumped = self._sweep_up(JUMP, JUMPS_EVERY) | self._sweep_down(JUMP, JUMPS_EVERY)
             stepped = self._sweep_up(1) | self._sweep_down(1)
-            if not (jumped or stepped):
+            if jumps and not (jumped or stepped):
                 break
         self._sweep_up(1)
 
