@@ -39,8 +39,9 @@ MOST_CUTS, NEWEST = 16, 3
 STEP, TOGETHER = 4.0, 6
 """The divergence counts as lambda_max(G) over the first; so many steps look at all cuts, the others at the newest one:
 far from the best X that one misleads, near it steps along single cuts are what mixtures are best made of."""
-DEPTH, DEEPEST = 8.0, 35.0
-"""Logarithm of the ratio between eigenvalues of X, growing by one per step: near rank one the points jump."""
+DEPTH, NEXT_DEPTH, DEEPEST = 8.0, 6.0, 35.0
+"""Logarithm of the ratio between eigenvalues of X, growing by one per step: near rank one the points jump. The second
+is where a bundle begins that goes on from a neighbour's, whose leading direction is another."""
 SOFT = 0.1
 """Smoothing of the largest eigenvalue of a mixture, as a share of what is still to be gained."""
 BARRIER = 0.01
@@ -60,8 +61,20 @@ class DualBundle:
     ``bound`` is what that proves up to rounding; no dual points prove less than ``limit``.
     """
 
-    def __init__(self, rows: Array, cardinality: int, direction: Array, penalty: float, *, floor: float = 0.0) -> None:
-        """Begin near the rank-one X of a direction; the penalty does not fall below ``floor``."""
+    def __init__(
+        self,
+        rows: Array,
+        cardinality: int,
+        direction: Array,
+        penalty: float,
+        *,
+        floor: float = 0.0,
+        begun: Numbers | None = None,
+    ) -> None:
+        """Begin near the rank-one X of a direction; the penalty does not fall below ``floor``.
+
+        ``begun`` is log X of a bundle that this one goes on from (its ``center``), in place of that X.
+        """
         self.cardinality, self.floor, self.penalty = cardinality, floor, penalty
         self.rank = int(rows.shape[1])
         # Points promise only, until they are measured: half the memory, twice the speed.
@@ -71,7 +84,7 @@ class DualBundle:
         self.members: list[ClosedForm | Cut] = []
         self.grams = np.zeros((0, self.rank, self.rank))
         self.offsets, self.mixed, self.proximal = np.zeros(0), np.zeros(0), np.zeros(0)
-        self.bound, self.limit, self.steps, self.depth = np.inf, -np.inf, 0, DEPTH
+        self.bound, self.limit, self.steps = np.inf, -np.inf, 0
         self.kept: Mixture | None = None
         self.seen = penalty, float(cardinality)
         """The last penalty, and the sum of memberships there."""
@@ -79,7 +92,8 @@ class DualBundle:
         """Of the logarithm of memberships along that of the penalty."""
         along = to_host(direction)
         low = np.log(0.1 / self.rank)
-        self.center = low * np.eye(self.rank) + (np.log(0.9) - low) * np.outer(along, along)
+        closest = low * np.eye(self.rank) + (np.log(0.9) - low) * np.outer(along, along)
+        self.center, self.depth = (closest, DEPTH) if begun is None else (begun, NEXT_DEPTH)
         self.logarithm = self.center
 
     def add_form(self, form: ClosedForm) -> None:

@@ -1,39 +1,35 @@
 """Certificates for a whole path of cardinalities at the price of a few.
 
 What a bound is built from does not depend on k: dual points z_i, weights d, the largest eigenvalue, the diagonal. Only
-how many terms are summed does. So the expensive part is done at a few cardinalities, the anchors, and each of its
-results is then evaluated for every k by one sort and one running sum. Where the data do not come to this memory, dual
-points in closed form are made at some anchors, ascents and row bounds at fewer; a row bound holds for every smaller k.
-Where they do, split rows (`path_splits`) of every point follow, or row bounds of a matrix too large to be held.
+how many terms are summed does. So the expensive part is done at a few cardinalities, the anchors, or goes on at each
+point from that of its neighbour, and its results are evaluated for every k by one sort and one running sum. Where the
+data do not come to this memory, dual points in closed form are made at some anchors, ascents and row bounds at fewer; a
+row bound holds for every smaller k. Where they do, rows come first, which say where the rest is worth its cost, then
+dual points (`path_duals`) and split rows (`path_splits`), or row bounds of a matrix too large to be held.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from sparseigen.certificates.dual_points import dual_values, measure
-from sparseigen.certificates.factor import bound_left_out
-from sparseigen.certificates.path_splits import split_values
+from sparseigen.certificates.factor import Factor, bound_left_out
+from sparseigen.certificates.path_duals import DualFollower, mixed_values
+from sparseigen.certificates.path_splits import Group
 from sparseigen.certificates.penalised_dual import (
+    WIDE,
     closed_form_values,
-    count_ascent,
     find_affordable_factor,
-    find_points,
     measure_leading,
     stays_elsewhere,
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, achieved_value, gamma
-from sparseigen.certificates.scaled_rows import (
-    row_values,
-    scaled_row_bound,
-    scaled_row_values,
-    settle_weights,
-)
+from sparseigen.certificates.scaled_rows import scaled_row_bound, scaled_row_values, settle_weights
 from sparseigen.certificates.spectral import largest_eigenvalue_bound, psd_shift
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
@@ -41,30 +37,20 @@ from sparseigen.results import Certificate
 
 Say = Callable[[str], None]
 
-ANCHORS = 12
-"""Cardinalities, spread geometrically, at which weights and dual points are computed."""
-ASCENT_STEPS = 10
-"""Steps of the dual ascent at each."""
 DUAL_ANCHORS, ROW_ANCHORS = 8, 3
-"""Anchors of closed forms, and of ascents and row bounds, where the data do not come to this memory."""
+"""Anchors of closed forms; and of ascents and row bounds where the data do not come to this memory."""
 FEW_STEPS = 3
 """Steps of the ascents there after the first."""
 DUAL_TRIALS = 3
 """Penalties tried at each: a neighbour's points prove nearly as much, so a long search does not pay."""
 LARGEST_SIZE = 2048
-"""Above this there are fewer anchors, and only what the largest of the path's cardinalities needs is sorted."""
-LARGE_ANCHORS = 8
-"""Anchors of such paths, at least."""
+"""Up to this size any matrix is certified as a whole, above data in memory and matrices that are held."""
 ROW_GROUP = 3
 """Neighbouring points that share the weights of row bounds where the matrix is not held."""
-DUAL_WORK = 5.0e10
-"""Operations for dual points at more anchors than that."""
 ROW_WORK = 1.6e11
 """Multiplications that forming the rows of a matrix that is not held may take for a whole path."""
 SPLIT_GROUPS = 5
 """Groups of neighbouring points that share heavy variables and weights."""
-BLOCK_ENTRIES = 1 << 22
-"""Entries of rows that are sorted at a time."""
 FEWEST_POINTS = 16
 """Shorter paths are certified point by point, which proves a little more at each."""
 
@@ -81,6 +67,14 @@ class PathBounds:
         better = values < self.values
         names = [name if new else old for new, old in zip(better, self.names, strict=True)]
         return PathBounds(np.where(better, values, self.values), names)
+
+    def lower_some(self, found: Iterable[tuple[int, float, str]]) -> PathBounds:
+        """With bounds of single cardinalities taken into account."""
+        values, names = self.values.copy(), list(self.names)
+        for cardinality, value, name in found:
+            if value < values[cardinality - 1]:
+                values[cardinality - 1], names[cardinality - 1] = value, name
+        return PathBounds(values, names)
 
     def make_monotone(self) -> PathBounds:
         """Whatever bounds k + 1 bounds k."""
@@ -123,9 +117,9 @@ def certify_path(
 ) -> list[Certificate]:
     """A certificate for every point: what its vector reaches, and the smallest of the shared bounds.
 
-    ``quick``: only what is computed at the anchors. ``say`` hears which part of the proofs begins, of how many.
+    ``quick``: rows and dual points alone. ``say`` hears which part of the proofs begins, of how many.
     """
-    lower = partial(_lower_at_anchors if quick else _lower_in_memory, say=say or _say_nothing)
+    lower = partial(_lower_in_memory, say=say or _say_nothing, quick=quick)
     with one_blas_thread():
         return _certify(operator, cardinalities, vectors, lower, deadline)
 
@@ -167,58 +161,58 @@ def _certificate_at(problem: BoundProblem, point: Anchor, bounds: PathBounds) ->
     return Certificate(low, max(low, upper), bounds.names[place], scale=problem.scale)
 
 
-def _lower_in_memory(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
-    """What the anchors give, then split rows where the matrix is held, and row bounds where it is not."""
-    bounds = _lower_at_anchors(problem, bounds, points, say).make_monotone()
-    return (_follow_rows if problem.dense is None else _lower_by_splits)(problem, bounds, points, say)
+def _lower_in_memory(
+    problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say, quick: bool
+) -> PathBounds:
+    """Rows, dual points and split rows where the matrix can be held; where not, dual points and then rows.
+
+    ``quick`` leaves out split rows, and rows of matrices that are not held.
+    """
+    if not problem.holds_matrix:
+        bounds = _lower_by_duals(problem, bounds, points, say).make_monotone()
+        return bounds if quick else _follow_rows(problem, bounds, points, say)
+    places = np.array_split(np.arange(len(points)), max(1, min(SPLIT_GROUPS, len(points))))
+    groups = [Group([points[place].pose(problem, bounds) for place in group]) for group in places]
+    for number, group in enumerate(groups, 1):
+        say(f"proving {len(points)} bounds: rows, {number} of {len(groups)}")
+        bounds = bounds.lower_some(group.bound_rows())
+    bounds = _lower_by_duals(problem, bounds, points, say).make_monotone()
+    for number, group in enumerate([] if quick else groups, 1):
+        say(f"proving {len(points)} bounds: split rows, {number} of {len(groups)}")
+        bounds = bounds.lower_some(group.lower_splits(bounds.values))
+    return bounds
 
 
-def _lower_at_anchors(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
-    """The largest eigenvalue, then at every anchor weights and dual points, each evaluated for every cardinality."""
+def _lower_by_duals(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
+    """The largest eigenvalue, then dual points, each evaluated for every cardinality, from the largest down."""
     factor, steps = find_affordable_factor(problem)
-    if problem.dense is not None:
-        bounds = bounds.lower(largest_eigenvalue_bound(problem.dense) + problem.margins, "largest eigenvalue")
-    if problem.size <= LARGEST_SIZE:
-        places, steps = np.unique(np.geomspace(1, len(points), ANCHORS).round().astype(int)) - 1, ASCENT_STEPS
-    else:
-        anchors = LARGE_ANCHORS
-        if factor is not None:
-            anchors = max(anchors, int(DUAL_WORK / count_ascent(factor, min(steps, ASCENT_STEPS))))
-        places = _spread_anchors([point.cardinality for point in points], anchors)
-    for number, place in enumerate(places, 1):
-        say(f"proving {len(points)} bounds: dual points, {number} of {len(places)}")
+    bounds = bounds.lower(_largest_eigenvalues(problem, factor), "largest eigenvalue")
+    if factor is None:
+        return bounds
+    anchors = set(_spread_anchors([point.cardinality for point in points], DUAL_ANCHORS).tolist())
+    follower, made = DualFollower(factor, steps, len(points)), []
+    for place in range(len(points) - 1, -1, -1):
         question = points[place].pose(problem, bounds)
-        if problem.out_of_time:
-            break
-        if question.closed or question.cardinality == problem.size:
+        if problem.out_of_time or question.closed or question.cardinality == problem.size:
             continue
-        if factor is not None and steps < 0:
+        say(f"proving {len(points)} bounds: dual points, {len(points) - place} of {len(points)}")
+        if steps < 0 and place in anchors:
             values = closed_form_values(problem, [points[place].vector], [question.cardinality], DUAL_TRIALS)
             bounds = bounds.lower(values, "closed-form dual")
-        elif factor is not None:
-            found = find_points(question, factor, min(steps, ASCENT_STEPS))
-            if found is not None:
-                values = dual_values(measure(factor.rows, found), factor.rest)
-                bounds = bounds.lower(values, "penalised dual")
-        if 2 * question.cardinality <= problem.size <= LARGEST_SIZE:
-            values = shared_row_values(problem, settle_weights(question)[1], points[-1].cardinality)
-            bounds = bounds.lower(values + problem.margins, "scaled rows")
-    return bounds
+        elif steps >= 0 and (found := follower.make(question, place, closed_form=place in anchors)) is not None:
+            made.append(found)
+            bounds = bounds.lower(dual_values(found.parts, factor.rest), "penalised dual")
+    questions = [point.pose(problem, bounds) for point in points]
+    return bounds.lower_some(mixed_values(made[::-1], questions, factor.rest))
 
 
-def _lower_by_splits(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
-    """Split rows of the points still open, in groups of neighbours."""
-    for group in np.array_split(np.arange(len(points)), max(1, min(SPLIT_GROUPS, len(points)))):
-        say(f"proving {len(points)} bounds: split rows, from {group[0] + 1} on")
-        questions = [points[place].pose(problem, bounds) for place in group]
-        questions = [question for question in questions if not question.closed]
-        if not questions or problem.out_of_time:
-            continue
-        for cardinality, value, name in split_values(questions):
-            values = np.full(problem.size, np.inf)
-            values[cardinality - 1] = value
-            bounds = bounds.lower(values, name)
-    return bounds
+def _largest_eigenvalues(problem: BoundProblem, factor: Factor | None) -> Numbers:
+    """The largest eigenvalue of the whole matrix with every cardinality's margin; of data from F'F, r x r."""
+    if factor is not None and problem.operator.factor_rank > 0:
+        return dual_values(measure(factor.rows, factor.rows), bound_left_out(problem))
+    if problem.dense is None:
+        return np.full(problem.size, np.inf)
+    return largest_eigenvalue_bound(problem.dense) + problem.margins
 
 
 def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor], say: Say) -> PathBounds:
@@ -240,9 +234,7 @@ def _follow_rows(problem: BoundProblem, bounds: PathBounds, points: list[Anchor]
             left = question.columns_left
             if question.out_of_time:
                 return bounds
-            values = np.full(problem.size, np.inf)
-            values[question.cardinality - 1] = value
-            bounds = bounds.lower(values, "scaled rows")
+            bounds = bounds.lower_some([(question.cardinality, value, "scaled rows")])
     return bounds
 
 
@@ -258,17 +250,17 @@ def _lower_where_data_live(problem: BoundProblem, bounds: PathBounds, points: li
     vectors, cardinalities = [anchor.vector for anchor in anchors], [anchor.cardinality for anchor in anchors]
     values = closed_form_values(problem, vectors, cardinalities, DUAL_TRIALS)
     bounds, elsewhere = bounds.lower(values, "closed-form dual"), stays_elsewhere(problem)
-    for place in _choose_anchors(len(points), ROW_ANCHORS):
+    for place in _choose_anchors(len(points), ROW_ANCHORS)[::-1]:
         question = points[place].pose(problem, bounds)
         parts = measure_leading(question, FEW_STEPS) if elsewhere and not question.closed else None
         if parts is not None:
             bounds = bounds.lower(dual_values(parts, bound_left_out(problem)), "penalised dual")
             question = points[place].pose(problem, bounds)
+        elif question.best - question.achieved > WIDE * question.best:
+            elsewhere = False  # as on noise: no ascent would prove anything
         if 2 * question.cardinality > problem.size or question.closed:
             continue
-        values = np.full(problem.size, np.inf)
-        values[question.cardinality - 1] = scaled_row_bound(question)
-        bounds = bounds.lower(values, "scaled rows")
+        bounds = bounds.lower_some([(question.cardinality, scaled_row_bound(question), "scaled rows")])
     return bounds
 
 
@@ -286,27 +278,3 @@ def trace_values(problem: BoundProblem) -> Numbers:
     slack = 2.0 * gamma(problem.size) * np.cumsum(np.sort(np.abs(problem.diagonal))[::-1])
     values: Numbers = totals + slack + np.arange(problem.size) * shift * (1.0 + 4.0 * UNIT) + TINY
     return values
-
-
-def shared_row_values(problem: BoundProblem, weights: Numbers, most: int) -> Numbers:
-    """The scaled Gershgorin bound of one set of weights for every cardinality up to ``most``, infinite above it.
-
-    Rows are sorted once, as far as needed, and summed as they come. The sum for cardinality k has k - 1 terms; for
-    k = 1 there are none.
-    """
-    worst = np.full(problem.size, np.inf)
-    worst[:most] = -np.inf
-    step, kept = max(1, BLOCK_ENTRIES // problem.size), min(most, problem.size - 1)
-    for members, whole in problem.blocks():
-        for begin in range(0, len(members), step):
-            part = members[begin : begin + step]
-            products = np.abs(whole[begin : begin + step]) * weights
-            products[np.arange(len(part)), part] = 0.0
-            if 2 * kept < problem.size:
-                products = np.partition(products, problem.size - kept, axis=1)[:, problem.size - kept :]
-            products.sort(axis=1)
-            sums = np.zeros((len(part), most))
-            np.cumsum(products[:, :-most:-1], axis=1, out=sums[:, 1:])
-            values = row_values(problem.diagonal[part, None], sums, weights[part, None], problem.size)
-            worst[:most] = np.maximum(worst[:most], values.max(axis=0))
-    return worst

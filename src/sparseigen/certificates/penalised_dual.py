@@ -204,7 +204,7 @@ def measure_leading(problem: BoundProblem, steps: int) -> DualParts | None:
             done = len(course)
             stalled = done > 5 and course[-1] > (1.0 - STALLED) * course[-4]
             stalled |= done > 3 and bundle.bound > HOPELESS * problem.best
-            if done > steps or stalled or _has_ended(problem, bundle):
+            if done > steps or stalled or has_ended(problem, bundle):
                 break
         bundle.finish(problem.achieved)
         if not bundle.bound < problem.best:
@@ -262,13 +262,13 @@ def _climb(problem: BoundProblem, rows: Numbers, form: ClosedForm, steps: int, p
     bundle.add_form(form)
     while bundle.advance(problem.achieved):
         nearly = bundle.bound - problem.achieved <= NEARLY_EXACT * abs(bundle.bound)
-        if bundle.steps > (patience * steps if nearly else steps) or _has_ended(problem, bundle):
+        if bundle.steps > (patience * steps if nearly else steps) or has_ended(problem, bundle):
             break
     bundle.finish(problem.achieved)
     return bundle.mixture() if np.isfinite(bundle.bound) else None
 
 
-def _has_ended(problem: BoundProblem, bundle: DualBundle) -> bool:
+def has_ended(problem: BoundProblem, bundle: DualBundle) -> bool:
     """Whether steps close the gap, cannot lower it by much, or cannot beat the best bound so far."""
     gap, lowest = bundle.bound - problem.achieved, max(bundle.limit, problem.achieved)
     settled = bundle.bound - lowest <= SETTLED * gap or lowest >= problem.best

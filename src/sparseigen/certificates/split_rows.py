@@ -96,6 +96,8 @@ class Split:
     part: Numbers
     ratios: Numbers
     value: float = np.inf
+    vectors: Numbers | None = None
+    """Leading eigenvectors of C after the last step, from which steps for a neighbouring cardinality go on."""
 
     def sums(self) -> tuple[Numbers, Numbers]:
         """Per row the sum of the products |M_ij| e_ij that the worst support takes, and the smallest of them."""
@@ -185,7 +187,7 @@ class _Moving:
         self.floor = 0.05 * float(np.abs(split.matrix).mean()) + TINY
         self.slope, self.turn = np.zeros_like(self.rest), np.zeros_like(self.rest)
         self.thresholds = np.zeros(size, dtype=dtype)
-        self.spectrum = _Spectrum(size)
+        self.spectrum = _Spectrum(size, split.vectors)
         self.kept = self.rest.copy(), self.ratios.copy()
 
     def look(self) -> tuple[Numbers, Numbers, Numbers]:
@@ -223,7 +225,8 @@ class _Moving:
         """The split that was remembered."""
         part = split.matrix - self.kept[0]
         part[self.at] = 0.0
-        return replace(split, part=part, ratios=self.kept[1].astype(np.float64), value=value)
+        ratios, vectors = self.kept[1].astype(np.float64), self.spectrum.vectors
+        return replace(split, part=part, ratios=ratios, value=value, vectors=vectors)
 
 
 class _Spectrum:
@@ -233,9 +236,9 @@ class _Spectrum:
     the matrix.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, vectors: Numbers | None = None) -> None:
         self.size, self.rng = size, np.random.default_rng(0)
-        self.vectors: Numbers | None = None
+        self.vectors = vectors
         self.calls = 0
 
     def follow(self, matrix: Numbers) -> tuple[Numbers, Numbers]:

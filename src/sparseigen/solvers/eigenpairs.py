@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from sparseigen.certificates.factor import place_like, to_host
 from sparseigen.kernels.eigen import leading_eigenpair, run_arpack, warm_eigenpair
 from sparseigen.operators.contract import Indices, Operator, SparseVector, Weights, scale_exponent
+from sparseigen.operators.matrix import multiply, multiply_transposed
 
 LARGEST_DENSE = 512
 LARGEST_DECOMPOSED = 200
 """Up to this size leading eigenvectors come from a full decomposition."""
+NARROW = 512
+"""Columns of a factor up to which its Gram matrix costs less than Lanczos' products."""
 
 
 def lower_end(operator: Operator) -> float:
@@ -53,9 +56,13 @@ def leading_eigenvector(operator: Operator) -> NDArray[np.float64]:
 def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
     """Eigenvectors of the largest eigenvalues, one per column, largest first.
 
-    LAPACK where the matrix is small, Lanczos from products above.
+    LAPACK where the matrix is small, or its factor narrow and in this memory; Lanczos from products above.
     """
     size = operator.size
+    if 0 < operator.factor_rank < size and operator.factor_rank <= NARROW and not operator.costs.transfers:
+        found = _decompose_factor(operator, count)
+        if found is not None:
+            return found
     if size <= LARGEST_DECOMPOSED or count >= size - 1:
         vectors = np.linalg.eigh(_scale_to_middle(operator.to_dense())[0])[1]
         return np.ascontiguousarray(vectors[:, ::-1][:, :count])
@@ -64,6 +71,20 @@ def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
     if vectors.shape[1] != count:
         vectors = np.eye(size, count)
     return np.ascontiguousarray(np.linalg.qr(vectors[:, ::-1])[0])
+
+
+def _decompose_factor(operator: Operator, count: int) -> NDArray[np.float64] | None:
+    """The same from F'F, A = FF'; None where that many eigenvalues do not stand out from rounding."""
+    rows = operator.factor_rows(slice(None))
+    with np.errstate(over="ignore", invalid="ignore"):
+        small = multiply_transposed(rows, rows)
+    if count > len(small) or not np.isfinite(small).all():
+        return None
+    values, vectors = np.linalg.eigh(_scale_to_middle(small)[0])
+    if not values[-count] > NARROW * np.finfo(np.float64).eps * values[-1]:
+        return None
+    images: NDArray[np.float64] = multiply(rows, np.ascontiguousarray(vectors[:, : -count - 1 : -1]))
+    return np.ascontiguousarray(np.linalg.qr(images)[0])
 
 
 class SupportBlock:
@@ -99,13 +120,14 @@ class SupportBlock:
             self._remove(int(variable))
         entering = indices[self._place[indices] < 0]
         if entering.size:
-            if self.operator.costs.transfers:  # only what the block needs: the entering variables' rows within it
-                known = np.concatenate([self.order, entering])
+            known = np.concatenate([self.order, entering])
+            narrow = self.operator.factor_rank > 0 and NARROW_BLOCK * len(known) < self.operator.size
+            if self.operator.costs.transfers or narrow:  # only what the block needs: rows of the entering within it
                 columns = self.operator.submatrix(known, entering)
                 places = np.arange(len(known))
             else:
                 columns = np.asarray(self.operator.columns(entering), dtype=np.float64)
-                places = np.concatenate([self.order, entering])
+                places = known
             for variable, column in zip(entering, columns.T, strict=True):
                 self._add(int(variable), column[places[: self.size]])
 
@@ -129,6 +151,8 @@ class SupportBlock:
         self.size = last
 
 
+NARROW_BLOCK = 4
+"""Where so many times more variables than a block holds are left out, data give its entries alone at less cost."""
 LARGEST_DIRECT = 128
 """Above this many variables the k x k problem is solved by Lanczos from the start's weights, to a residual of 1e-7."""
 LARGEST_DENSE_PROBLEM = 1024

@@ -32,6 +32,8 @@ RACE_ENTRIES = 1 << 20
 RACE_WINNERS = 6
 """Runs that go on after a race."""
 SMALLEST_NORM = 2.0**-500
+LARGEST_FETCHED = 4096
+"""Variables up to which starts race and scatter on this side where the data are on a device."""
 DEVICE_ENTRIES = 1 << 26
 """Entries of columns that are looked at together where they are on a device."""
 COLUMN_POOL = 256
@@ -128,7 +130,7 @@ def random(operator: Operator, cardinality: int, options: SolverOptions) -> list
 
 def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:
     """The paper's start first, its second form, and the winners of a race that strong columns and others begin."""
-    strong = columns if operator.costs.transfers else racers
+    strong = columns if stays_on_device(operator) else racers
     makers = []
     if operator.diagonal().any():
         makers = [max_variance, top_k_variance]
@@ -136,6 +138,11 @@ def auto(operator: Operator, cardinality: int, options: SolverOptions) -> list[S
             makers = [top_k_variance]
     made = [*(make(operator, cardinality, options) for make in makers), strong(operator, cardinality, options)]
     return [start for starts in made for start in starts] or [_single_variable(operator, options)]
+
+
+def stays_on_device(operator: Operator) -> bool:
+    """Whether products with many vectors are too long to be fetched from where the data are."""
+    return operator.costs.transfers and operator.size > LARGEST_FETCHED
 
 
 def racers(operator: Operator, cardinality: int, options: SolverOptions) -> list[Start]:

@@ -26,7 +26,7 @@ from sparseigen.solvers.eigenpairs import (
 )
 from sparseigen.solvers.exchanging import climb, race, scatter
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome
-from sparseigen.solvers.starts import Start, make_starts
+from sparseigen.solvers.starts import Start, make_starts, stays_on_device
 from sparseigen.solvers.swapping import swap
 
 POLISHES = (None, "solve", "swap")
@@ -333,7 +333,7 @@ def _polish(operator: Operator, runs: list[Run], options: SolverOptions) -> tupl
     rounds = _swap_rounds(operator, cardinality, runs[0])
     swapped = moved[: 1 if agree or cardinality > LARGEST_DIRECT else SWAPPED_RUNS]
     moved = operator.run_together([partial(_improve, operator, *item, options, tried, rounds) for item in swapped])
-    if not (agree or in_passes or operator.costs.transfers):
+    if not (agree or in_passes or stays_on_device(operator)):
         around = _restart_around(operator, [run for run, _ in moved], options)
         moved += [_improve(operator, run, 0, options, tried, rounds) for run in around]
     best, moves = max(moved, key=lambda item: item[0].value)
