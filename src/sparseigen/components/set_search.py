@@ -31,6 +31,7 @@ from sparseigen.components.set_moves import (
     solve_supports,
     spread,
 )
+from sparseigen.components.set_small import search_listed
 
 CLOSE = 5e-4
 """A set this close to Ky Fan's bound, relatively, is not searched further."""
@@ -327,6 +328,8 @@ def search_set(problem: SetProblem, effort: SearchEffort, rng: np.random.Generat
         consider(problem, columns)
         if problem.late or problem.closed:
             break
+    if effort.rounds and not problem.closed and search_listed(problem):
+        return problem.best
     stale = 0
     for done in range(max(effort.rounds, FIRST_ROUNDS)):
         if (
