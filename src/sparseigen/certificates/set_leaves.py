@@ -22,6 +22,8 @@ from sparseigen.certificates.set_listing import Listed, can_list, decompose, lis
 from sparseigen.operators.contract import Indices
 
 STEPS = 150
+FIRST_STEPS = (20, 80)
+"""A few steps first shorten the list."""
 OVERSTEP, BELOW = 1.6, 1e-3
 """Polyak's steps are this much longer, and aim this share below the value that is to be undercut."""
 SMALLEST = 1e-9
@@ -54,10 +56,11 @@ def bound_listed(
     listed = list_sets(matrix, cardinalities, floor, uncorrelated=uncorrelated, disjoint=disjoint)
     if listed is None:
         return np.inf
-    if len(listed) and measure_work(listed) * steps <= most_work:
-        listed = price_tuples(
-            matrix, problem.entry_errors, listed, floor, uncorrelated=uncorrelated, steps=steps
-        )
+    for part in FIRST_STEPS + (steps,):
+        if len(listed) and measure_work(listed) * min(part, steps) <= most_work:
+            listed = price_tuples(
+                matrix, problem.entry_errors, listed, floor, uncorrelated=uncorrelated, steps=min(part, steps)
+            )
     return max(floor, float(listed.limits.max(initial=floor)))
 
 

@@ -6,7 +6,6 @@ remove most of them, and on those that are left the weights are found by Newton 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_SOLVED = 60
 """Tuples of supports that are solved."""
-STEPS, MOST_WORK = 60, 3e8
+STEPS, MOST_WORK = 150, 6e8
 """Steps of the prices that shorten the list, and what they may cost."""
 
 
@@ -57,8 +56,9 @@ def _solve(problem: SetProblem, supports: Sequence[Support]) -> None:
 
 
 def _list_starts(problem: SetProblem, supports: Sequence[Support]) -> Iterator[Matrix]:
-    """Every order in which one component after the other is the best that those before it allow."""
-    for order in itertools.permutations(range(problem.count)):
+    """Every component first in turn, each the best that those before it allow."""
+    for first in range(problem.count):
+        order = [(first + t) % problem.count for t in range(problem.count)]
         columns = np.zeros((problem.size, problem.count))
         for t in order:
             values, weights = solve_supports(problem.matrix, supports[t][None, :], problem.constrain(columns, t))
