@@ -28,6 +28,7 @@ from sparseigen.certificates.set_bound import (
     split_from,
     surround,
 )
+from sparseigen.certificates.set_leaves import bound_listed
 from sparseigen.certificates.set_relaxation import Group, Multipliers, SetRelaxation, group_cardinalities
 from sparseigen.certificates.set_scores import is_semidefinite, price_scores
 from sparseigen.certificates.spectral import psd_shift
@@ -53,13 +54,17 @@ class SetEffort:
     """Most heavy variables."""
     bounds: str
     """The effort of the single bounds."""
+    prices: int = 0
+    """Steps that price the supports of small sets."""
+    work: float = 0.0
+    """Operations that these may take."""
 
 
 SET_EFFORTS = {
     "cheap": SetEffort(0, 0, "quick"),
-    "quick": SetEffort(60, 60, "quick"),
-    "default": SetEffort(320, 200, "default"),
-    "thorough": SetEffort(1500, 280, "tight"),
+    "quick": SetEffort(60, 60, "quick", 60, 2e7),
+    "default": SetEffort(320, 200, "default", 300, 1e9),
+    "thorough": SetEffort(1500, 280, "tight", 1000, 3e10),
 }
 """By the names that searches have; "cheap" is Ky Fan's bound alone."""
 
@@ -74,6 +79,7 @@ class SetQuestion:
     effort: SetEffort
     deadline: float = np.inf
     target_gap: float = 1e-6
+    disjoint: bool = False
 
     @property
     def total(self) -> int:
@@ -106,7 +112,27 @@ def bound_orthogonal(
     if len(question.cardinalities) == 1:
         return next(iter(singles.of.values()))
     margin = _add_margins(problem, question.cardinalities)
+    best = min(best, _list_supports(problem, question, achieved, margin, uncorrelated=False))
+    if best[0] <= achieved * (1.0 + question.target_gap):
+        return best
     return min(best, _smallest(problem, *question.groups(), question, achieved, margin))
+
+
+def _list_supports(
+    problem: BoundProblem, question: SetQuestion, achieved: float, margin: float, *, uncorrelated: bool
+) -> tuple[float, str]:
+    """The bound of small sets whose supports can be listed."""
+    with one_blas_thread():
+        bound = bound_listed(
+            problem,
+            question.cardinalities,
+            problem.scale_value(achieved),
+            uncorrelated=uncorrelated,
+            disjoint=question.disjoint,
+            steps=question.effort.prices,
+            most_work=question.effort.work,
+        )
+    return problem.unscale_bound(bound + margin) if np.isfinite(bound) else np.inf, "listed supports"
 
 
 def bound_uncorrelated(
@@ -116,9 +142,15 @@ def bound_uncorrelated(
     best = singles.total, "sum of single bounds"
     if len(question.cardinalities) == 1:
         return next(iter(singles.of.values()))
-    best = min(best, bound_free(operator, question, achieved))
     problem = BoundProblem(operator, max(question.cardinalities), deadline=question.deadline)
-    if problem.size > question.effort.heavy or problem.dense is None or not is_semidefinite(problem):
+    definite = problem.dense is not None and is_semidefinite(problem)
+    if definite and question.effort.prices:
+        margin = _add_margins(problem, (question.total,) * len(question.cardinalities))
+        best = min(best, _list_supports(problem, question, achieved, margin, uncorrelated=True))
+    if best[0] <= achieved * (1.0 + question.target_gap):
+        return best
+    best = min(best, bound_free(operator, question, achieved))
+    if not definite or problem.size > question.effort.heavy:
         return best
     with one_blas_thread():
         bound = price_scores(problem, question, problem.scale_value(max(value for value, _ in singles.of.values())))

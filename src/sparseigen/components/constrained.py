@@ -92,7 +92,9 @@ def find_constrained(
         )
         raise CardinalityError(message)
     seconds = time.perf_counter() - began
-    question = SetQuestion(tuple(cardinalities), columns, SET_EFFORTS[effort], deadline=deadline)
+    question = SetQuestion(
+        tuple(cardinalities), columns, SET_EFFORTS[effort], deadline=deadline, disjoint=disjoint
+    )
     certificate: Certificate | None = None
     singles: list[Certificate | None] = [None] * len(cardinalities)
     if certify:
