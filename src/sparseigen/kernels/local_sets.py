@@ -1,0 +1,153 @@
+"""Small sets with many edges, searched around each vertex, in NumPy: the twin of ``src/cpp/local_sets.cpp``.
+
+Let every vertex of the sets that are looked for have at least d neighbours in the set, which has j vertices. Two
+neighbours then share at least 2d - j neighbours in the set, two other vertices at least 2d - j + 2, so that for
+2d >= j - 1 the set lies within two steps of its first vertex. Among what is left there a branch takes a vertex or leaves
+it for good, and ends where a vertex cannot have d neighbours, or where no choice of the q missing vertices can bring
+enough edges: e edges so far and, for the best q vertices, their edges to those taken and half of at most q - 1 edges to
+others; or those edges and the most edges that any q vertices have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+MOST_CANDIDATES = 4096
+FOUND, NONE, GIVEN_UP = 1, 0, -1
+
+
+def count_shared(starts: Integers, neighbours: NDArray[np.int32]) -> NDArray[np.int32]:
+    """For every entry of the rows of a graph how many neighbours its two vertices have in common."""
+    size = len(starts) - 1
+    ones = np.ones(len(neighbours), dtype=np.int32)
+    matrix = sp.csr_array((ones, neighbours.astype(np.int64), starts), shape=(size, size))
+    paths = (matrix @ matrix).tocsr()
+    owners = np.repeat(np.arange(size), np.diff(starts))
+    shared: NDArray[np.int32] = np.asarray(paths[owners, neighbours], dtype=np.int32).ravel()
+    return shared
+
+
+def find_local_set(
+    starts: Integers,
+    neighbours: NDArray[np.int32],
+    count: int,
+    edges: int,
+    least: int,
+    caps: Integers,
+    most_nodes: int,
+) -> tuple[int, Integers, int]:
+    """A set of ``count`` vertices with ``edges`` edges, each of its vertices with ``least`` neighbours in it.
+
+    The verdict (FOUND, NONE, GIVEN_UP), the set, and the nodes looked at. ``caps``: entry q bounds the edges of any q
+    vertices. Sets whose first vertex, in the order of the numbers, comes early are looked for first.
+    """
+    search = _Around(count, edges, least, caps.tolist(), most_nodes)
+    rows = [
+        set(neighbours[first:last].tolist()) for first, last in zip(starts[:-1], starts[1:], strict=True)
+    ]
+    for first in range(len(rows)):
+        others = _find_candidates(rows, first, count, least)
+        if len(others) < count - 1:
+            continue
+        if len(others) > MOST_CANDIDATES:
+            return GIVEN_UP, np.zeros(0, dtype=np.int64), search.nodes
+        numbers = [*others, first]
+        place = {vertex: number for number, vertex in enumerate(numbers)}
+        search.rows = [sum(1 << place[u] for u in rows[vertex] if u in place) for vertex in numbers]
+        search.taken = [len(others)]
+        if search.descend((1 << len(others)) - 1, 1 << len(others), 0):
+            return FOUND, np.array([numbers[u] for u in search.taken], dtype=np.int64), search.nodes
+        if search.nodes > most_nodes:
+            return GIVEN_UP, np.zeros(0, dtype=np.int64), search.nodes
+    return NONE, np.zeros(0, dtype=np.int64), search.nodes
+
+
+def _find_candidates(rows: list[set[int]], first: int, count: int, least: int) -> list[int]:
+    """Later vertices that share enough neighbours with the first one."""
+    later = {u for u in rows[first] if u > first}
+    if len(later) < least:
+        return []
+    shared: dict[int, int] = dict.fromkeys(later, 0)
+    for vertex in later:
+        for other in rows[vertex]:
+            if other > first:
+                shared[other] = shared.get(other, 0) + 1
+    near, apart = 2 * least - count, max(1, 2 * least - count + 2)
+    return sorted(u for u, number in shared.items() if number >= (near if u in later else apart))
+
+
+class _Around:
+    """The search around one first vertex; sets of vertices are the bits of a number."""
+
+    def __init__(self, count: int, edges: int, least: int, caps: list[int], most_nodes: int) -> None:
+        self.count, self.edges, self.least, self.caps, self.most_nodes = count, edges, least, caps, most_nodes
+        self.nodes = 0
+        self.rows: list[int] = []
+        self.taken: list[int] = []
+
+    def descend(self, rest: int, inside: int, edges: int) -> bool:
+        """Whether a set is found that holds the vertices taken and others of the rest."""
+        missing = self.count - len(self.taken)
+        while True:
+            self.nodes += 1
+            if missing == 0:
+                return edges >= self.edges
+            if self.nodes > self.most_nodes:
+                return False
+            rest, pick = self._look(rest, inside, missing, edges)
+            if pick < 0:
+                return False
+            row = self.rows[pick]
+            self.taken.append(pick)
+            left = self._filter(rest & ~(1 << pick), row & (rest | inside), row)
+            if self.descend(left, inside | 1 << pick, edges + (row & inside).bit_count()):
+                return True
+            self.taken.pop()
+            rest &= ~(1 << pick)
+
+    def _look(self, rest: int, inside: int, missing: int, edges: int) -> tuple[int, int]:
+        """The rest without what cannot be in the set, and the vertex to branch on; -1: the bound leaves nothing."""
+        while True:
+            for vertex in self.taken:
+                row = self.rows[vertex]
+                if (row & inside).bit_count() + min((row & rest).bit_count(), missing) < self.least:
+                    return rest, -1
+            scores, kept = [], rest
+            for vertex in _bits(rest):
+                row = self.rows[vertex]
+                # Vertices that were dropped in this round no longer count for later ones.
+                within, among = (row & inside).bit_count(), min((row & kept).bit_count(), missing - 1)
+                if within + among < self.least:
+                    kept &= ~(1 << vertex)
+                else:
+                    scores.append((2 * within + among, -vertex, within))
+            if len(scores) < missing:
+                return kept, -1
+            if kept != rest:
+                rest = kept
+                continue
+            by_degrees = 2 * edges + sum(sorted((score[0] for score in scores), reverse=True)[:missing])
+            inner = sum(sorted((score[2] for score in scores), reverse=True)[:missing])
+            by_caps = 2 * (edges + inner + self.caps[missing])
+            return rest, -1 if min(by_degrees, by_caps) < 2 * self.edges else -max(scores)[1]
+
+    def _filter(self, rest: int, shared: int, row: int) -> int:
+        """What is left to choose from beside a vertex: two vertices of a set share neighbours in it."""
+        needed, left = 2 * self.least - self.count, 0
+        for vertex in _bits(rest):
+            if (self.rows[vertex] & shared).bit_count() >= (needed if row >> vertex & 1 else needed + 2):
+                left |= 1 << vertex
+        return left
+
+
+def _bits(number: int) -> list[int]:
+    """The places of the bits, ascending."""
+    places = []
+    while number:
+        low = number & -number
+        places.append(low.bit_length() - 1)
+        number ^= low
+    return places
