@@ -201,15 +201,15 @@ void bind_local_sets(nb::module_& m) {
         count_shared(starts.data(), neighbours.data(), starts.shape(0) - 1, shared.data());
     });
     m.def("graph_find_local_set", [](Longs starts, Ints neighbours, std::int64_t edges, std::int64_t least, Longs caps,
-                                     std::int64_t most_nodes, Output<std::int64_t> chosen) {
+                                     std::int64_t most_work, Output<std::int64_t> chosen) {
         expect_starts(starts, neighbours.shape(0));
         expect_neighbours(starts, neighbours);
         expect(chosen.shape(0) >= 1 && caps.shape(0) == chosen.shape(0) + 1, "lengths do not match");
         const KernelScope kernel;
         const LocalAnswer answer = find_local_set(starts.data(), neighbours.data(), starts.shape(0) - 1,
                                                   static_cast<std::int64_t>(chosen.shape(0)), edges, least,
-                                                  caps.data(), most_nodes, chosen.data());
-        return std::make_pair(answer.found, answer.nodes);
+                                                  caps.data(), most_work, chosen.data());
+        return std::make_pair(answer.found, answer.work);
     });
 }
 

@@ -27,18 +27,22 @@ inline std::size_t lowest_of(Word word) { return static_cast<std::size_t>(bits_o
 class Around {
 public:
     Around(std::int64_t count, std::int64_t edges, std::int64_t least, const std::int64_t* caps,
-           std::int64_t most_nodes)
-        : count_(count), edges_(edges), least_(least), caps_(caps), most_nodes_(most_nodes),
-          tallies_(static_cast<std::size_t>(3 * count + 1)), levels_(static_cast<std::size_t>(count + 1)) {}
+           std::int64_t most_work)
+        : count_(count), edges_(edges), least_(least), central_(std::max(least, count - 1 - least)), caps_(caps),
+          most_work_(most_work), tallies_(static_cast<std::size_t>(3 * count + 1)), levels_(static_cast<std::size_t>(count + 1)) {}
 
-    std::int64_t nodes = 0;
+    std::int64_t work = 0;  // words compared
     std::vector<std::int32_t> taken;  // local numbers of the set found
 
-    bool given_up() const { return nodes > most_nodes_; }
+    bool given_up() const { return work > most_work_; }
 
-    // The vertices to choose from: candidates 0 .. size - 1; the first vertex is number `size`.
-    void open(std::size_t size) {
+    std::int64_t central() const { return central_; }
+
+    // The vertices to choose from: candidates 0 .. size - 1, the first ones earlier than the first central vertex, which
+    // is number `size`.
+    void open(std::size_t size, std::size_t earlier) {
         size_ = size;
+        earlier_ = earlier;
         words_ = size / kWordBits + 1;
         rows_.assign((size + 1) * words_, 0);
         for (std::vector<Word>& level : levels_) level.assign(words_, 0);
@@ -61,6 +65,19 @@ private:
     static void clear(Word* bits, std::size_t u) { bits[u / kWordBits] &= ~(Word{1} << (u % kWordBits)); }
     static bool has(const Word* bits, std::size_t u) { return bits[u / kWordBits] >> (u % kWordBits) & 1; }
 
+    std::size_t count_bits(const Word* bits) const {
+        std::int64_t sum = 0;
+        for (std::size_t w = 0; w < words_; ++w) sum += bits_of(bits[w]);
+        return static_cast<std::size_t>(sum);
+    }
+    void spend(std::size_t rows) {
+        work += static_cast<std::int64_t>(rows * words_);
+        loop_.add(rows * words_);
+    }
+
+    // How many neighbours a vertex may have in the set: one before the first central vertex is not central.
+    std::int64_t most(std::size_t u) const { return u < earlier_ ? central_ - 1 : count_; }
+
     void take(std::int32_t u) {
         taken.push_back(u);
         set(inside_.data(), static_cast<std::size_t>(u));
@@ -80,8 +97,6 @@ private:
         Word* rest = levels_[depth].data();
         const std::int64_t missing = count_ - static_cast<std::int64_t>(taken.size());
         while (true) {
-            ++nodes;
-            loop_.add(size_ * words_);
             if (missing == 0) return edges >= edges_;
             if (given_up()) return false;
             std::int64_t gained = 0;
@@ -100,8 +115,12 @@ private:
         while (true) {
             for (const std::int32_t u : taken) {
                 const Word* row = rows_.data() + static_cast<std::size_t>(u) * words_;
-                if (common(row, inside_.data()) + std::min(common(row, rest), missing) < least_) return -1;
+                const std::int64_t inside = common(row, inside_.data());
+                const bool first = static_cast<std::size_t>(u) == size_;
+                if (inside + std::min(common(row, rest), missing) < (first ? central_ : least_)) return -1;
+                if (inside > most(static_cast<std::size_t>(u))) return -1;
             }
+            spend(2 * (count_bits(rest) + taken.size()));
             std::fill(tallies_.begin(), tallies_.end(), 0);
             inner_.assign(static_cast<std::size_t>(count_ + 1), 0);
             std::int64_t pick = -1, best = -1, left = 0;
@@ -111,8 +130,9 @@ private:
                     const std::size_t u = w * kWordBits + lowest_of(word);
                     const Word* row = rows_.data() + u * words_;
                     const std::int64_t inside = common(row, inside_.data());
-                    const std::int64_t among = std::min(common(row, rest), missing - 1);
-                    if (inside + among < least_) {
+                    const std::int64_t limit = std::min(missing - 1, most(u) - inside);
+                    const std::int64_t among = std::min(common(row, rest), limit);
+                    if (inside + among < least_ || limit < 0) {
                         clear(rest, u);
                         dropped = true;
                         continue;
@@ -145,6 +165,7 @@ private:
     // What is left to choose from beside a vertex: two vertices of a set share neighbours in it.
     void filter(const Word* rest, Word* out, std::size_t pick) {
         const Word* row = rows_.data() + pick * words_;
+        spend(count_bits(rest));
         shared_.resize(words_);
         for (std::size_t w = 0; w < words_; ++w) shared_[w] = row[w] & (rest[w] | inside_[w]);
         std::fill(out, out + words_, 0);
@@ -158,17 +179,17 @@ private:
         }
     }
 
-    const std::int64_t count_, edges_, least_;
+    const std::int64_t count_, edges_, least_, central_;
     const std::int64_t* caps_;
-    const std::int64_t most_nodes_;
-    std::size_t size_ = 0, words_ = 0;
+    const std::int64_t most_work_;
+    std::size_t size_ = 0, earlier_ = 0, words_ = 0;
     std::vector<Word> rows_, inside_, shared_;
     std::vector<std::int64_t> tallies_, inner_;
     std::vector<std::vector<Word>> levels_;
     CheckedLoop loop_;
 };
 
-// What can be in a set whose first vertex is given: later vertices that share enough neighbours with it.
+// What can be in a set whose first central vertex is given: vertices that share enough neighbours with it.
 class Candidates {
 public:
     Candidates(const std::int64_t* starts, const std::int32_t* neighbours, std::size_t size)
@@ -176,21 +197,22 @@ public:
 
     std::vector<std::int32_t> chosen;
 
-    void find(std::int32_t first, std::int64_t count, std::int64_t least) {
+    void find(std::int32_t first, std::int64_t count, std::int64_t least, std::int64_t central) {
         chosen.clear();
-        const std::int32_t *begin = later(first, first), *end = neighbours_ + starts_[first + 1];
-        if (end - begin < least) return;
+        const std::int32_t since = central > least ? -1 : first;  // others are central too: none is earlier
+        const std::int32_t *begin = later(first, since), *end = neighbours_ + starts_[first + 1];
+        if (end - begin < central) return;
         near_.clear();
         for (const std::int32_t* v = begin; v < end; ++v) {
             place_[at(*v)] = 0;
-            for (const std::int32_t *u = later(*v, first), *stop = neighbours_ + starts_[*v + 1]; u < stop; ++u)
+            for (const std::int32_t *u = later(*v, since), *stop = neighbours_ + starts_[*v + 1]; u < stop; ++u)
                 if (shared_[at(*u)]++ == 0) near_.push_back(*u);
         }
+        const std::int64_t joined = central + least - count;
         for (const std::int32_t* v = begin; v < end; ++v)
-            if (shared_[at(*v)] >= 2 * least - count) chosen.push_back(*v);
-        const std::int64_t apart = std::max<std::int64_t>(1, 2 * least - count + 2);
+            if (shared_[at(*v)] >= joined) chosen.push_back(*v);
         for (const std::int32_t u : near_)
-            if (place_[at(u)] < 0 && shared_[at(u)] >= apart) chosen.push_back(u);
+            if (place_[at(u)] < 0 && u != first && shared_[at(u)] >= joined + 2) chosen.push_back(u);
         for (const std::int32_t* v = begin; v < end; ++v) place_[at(*v)] = -1;
         for (const std::int32_t u : near_) shared_[at(u)] = 0;
         std::sort(chosen.begin(), chosen.end());
@@ -198,7 +220,8 @@ public:
 
     // Open the search among them and the first vertex.
     void enter(std::int32_t first, Around& around) {
-        around.open(chosen.size());
+        const auto middle = std::lower_bound(chosen.begin(), chosen.end(), first);
+        around.open(chosen.size(), static_cast<std::size_t>(middle - chosen.begin()));
         for (std::size_t i = 0; i < chosen.size(); ++i) place_[at(chosen[i])] = static_cast<std::int32_t>(i);
         for (std::size_t i = 0; i < chosen.size(); ++i) {
             for (std::int64_t e = starts_[chosen[i]]; e < starts_[chosen[i] + 1]; ++e) {
@@ -225,26 +248,26 @@ private:
 
 LocalAnswer find_local_set(const std::int64_t* starts, const std::int32_t* neighbours, std::size_t size,
                            std::int64_t count, std::int64_t edges, std::int64_t least, const std::int64_t* caps,
-                           std::int64_t most_nodes, std::int64_t* chosen) {
-    Around around(count, edges, least, caps, most_nodes);
+                           std::int64_t most_work, std::int64_t* chosen) {
+    Around around(count, edges, least, caps, most_work);
     Candidates candidates(starts, neighbours, size);
     for (std::size_t v = 0; v < size; ++v) {
         const std::int32_t first = static_cast<std::int32_t>(v);
-        candidates.find(first, count, least);
+        candidates.find(first, count, least, around.central());
         const std::vector<std::int32_t>& others = candidates.chosen;
         if (static_cast<std::int64_t>(others.size()) < count - 1) continue;
-        if (others.size() > kMostCandidates) return {-1, around.nodes};
+        if (others.size() > kMostCandidates) return {-1, around.work};
         candidates.enter(first, around);
         if (around.search()) {
             for (std::size_t i = 0; i < around.taken.size(); ++i) {
                 const std::size_t u = static_cast<std::size_t>(around.taken[i]);
                 chosen[i] = u == others.size() ? first : others[u];
             }
-            return {1, around.nodes};
+            return {1, around.work};
         }
-        if (around.given_up()) return {-1, around.nodes};
+        if (around.given_up()) return {-1, around.work};
     }
-    return {0, around.nodes};
+    return {0, around.work};
 }
 
 void count_shared(const std::int64_t* starts, const std::int32_t* neighbours, std::size_t size, std::int32_t* shared) {

@@ -15,6 +15,7 @@ from sparseigen.graphs.bounds import GraphFacts, UpperBounds, build_certificate
 from sparseigen.graphs.branching import SMALL_ENOUGH, Bracket
 from sparseigen.graphs.methods import Outcome, Outcomes
 from sparseigen.graphs.proving import ProofEffort, Prover
+from sparseigen.graphs.small_sets import LARGEST, SmallSets
 from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Flags, Integers
@@ -29,6 +30,10 @@ LEAST_STEPS, STEP_WORK = 40, 25.0
 """A proof that has not the work for so many steps, at so much work per entry, takes a smaller part."""
 SEARCH_WORK_PER_ARC, SEARCH_WORK_PER_PART_ARC, SEARCH_WORK_PER_SET = 60.0, 50.0, 2e6
 """What a search takes, about: per arc of the graph, per arc of the searched part and k, and per k."""
+
+LOCAL_WORK, LOCAL_SHARES = 1e10, (0.5, 0.1)
+"""The search around each vertex takes at most so much, and these shares of all work where the smallest sets are small
+enough for it, and where they are not."""
 
 OnBracket = Callable[[int, float, float], None]
 
@@ -104,7 +109,16 @@ class Certifier:
                 on_bracket(k, low, high)
 
         opened = [bracket for bracket in self.brackets.values() if bracket.count > 0]
-        Prover(facts, opened, self.known, effort, deadline=deadline, on_bracket=report).run()
+        work = effort.work
+        if SmallSets.applies(facts) and any(bracket.gap > effort.gap for bracket in opened):
+            share = LOCAL_SHARES[min(bracket.count for bracket in opened) > LARGEST]
+            small = SmallSets(facts, self.known, min(share * work, LOCAL_WORK), deadline)
+            small.climb(opened, effort.gap)
+            work -= small.work_done
+            self.known = small.bounds()
+            for bracket in opened:
+                report(bracket)
+        Prover(facts, opened, self.known, replace(effort, work=work), deadline=deadline, on_bracket=report).run()
 
     def better_set(self, k: int) -> tuple[Integers, int] | None:
         """The set and its value where a proof found a better one."""

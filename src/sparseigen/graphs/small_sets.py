@@ -4,7 +4,8 @@ Let no j - 1 vertices have more than U_{j-1} edges. In a set of j vertices with 
 at least d = L + 1 - U_{j-1} neighbours in the set: without it at most U_{j-1} edges are left. So the set survives when
 vertices with fewer than d neighbours leave the graph, and edges whose ends share fewer than 2d - j neighbours, again and
 again; what is left is little, and `kernels.local_sets` searches it around each vertex. Where it finds no set, U_j = L;
-where it does, L rises.
+where it does, L rises. That takes a vertex with j - 1 - d neighbours in the set, which the average of more than 2L/j
+promises, or it is given up.
 
 Two rules bound the sizes that are too large for that. Every edge is in j - 2 of the j sets that leave one vertex out, so
 that U_j <= j U_{j-1} / (j - 2); and some vertex of every set has no more neighbours in it than the degeneracy c of the
@@ -33,8 +34,8 @@ LARGEST = 40
 """Sets of more vertices are not searched for around each vertex."""
 LARGEST_HELPED = 128
 """What is known of small sets says little of sets of more vertices."""
-NODE_WORK, SHARED_WORK, VERTEX_WORK = 1500.0, 3.0, 60.0
-"""Nanoseconds, about: per node of the search, per path of two edges, per vertex of the graph and size."""
+WORD_WORK, SHARED_WORK, VERTEX_WORK = 2.0, 3.0, 60.0
+"""Nanoseconds, about: per word that the search compares, per path of two edges, per vertex of the graph and size."""
 MOST_ROUNDS = 20
 ENOUGH = 0.02
 """Another round of leaving out follows where the last one took more than this share of the entries."""
@@ -46,7 +47,7 @@ class SmallSets:
     def __init__(self, facts: GraphFacts, known: Integers, work: float, deadline: float) -> None:
         """``known``: entry i bounds the weight of i + 1 vertices, twice their edges; ``work`` in nanoseconds."""
         self.facts, self.graph, self.deadline = facts, facts.graph, deadline
-        self.work_left = work
+        self.work_left = self._work = work
         self.caps: Integers = np.concatenate([[0], known // 2])
         self.degeneracy = int(facts.core_values[-1]) // 2
         self.sets: dict[int, VertexSet] = {}
@@ -58,13 +59,22 @@ class SmallSets:
         graph = facts.graph
         return facts.is_whole and graph.rows.weights.size == 0 and not graph.loops.any() and graph.size > 2
 
-    def climb(self, brackets: Iterable[Bracket]) -> None:
+    @property
+    def work_done(self) -> float:
+        """Nanoseconds, about."""
+        return self._work - self.work_left
+
+    def bounds(self) -> Integers:
+        """Entry i bounds the weight of i + 1 vertices."""
+        return 2 * self.caps[1:]
+
+    def climb(self, brackets: Iterable[Bracket], gap: float) -> None:
         """Bound the sets of every size up to the largest bracket's, and enter what that gives into the brackets."""
         wanted = sorted((bracket for bracket in brackets if bracket.count <= LARGEST_HELPED), key=lambda b: b.count)
         if not wanted:
             return
         self._enter_sets(wanted)
-        open_sizes = [bracket.count for bracket in wanted if bracket.bound > bracket.value]
+        open_sizes = [bracket.count for bracket in wanted if bracket.gap > gap]
         last, size = min(LARGEST, max(open_sizes, default=0)), 2
         while size < last and self._close(size + 1):
             size += 1
@@ -100,7 +110,8 @@ class SmallSets:
         while chosen.value // 2 < cap:
             edges = chosen.value // 2
             least = edges + 1 - int(self.caps[size - 1])
-            if 2 * least < size - 1 or self.work_left <= 0.0 or time.perf_counter() > self.deadline:
+            largest = -(-2 * (edges + 1) // size)  # some vertex has as many neighbours in a better set
+            if least < 1 or largest < size - 1 - least or self.work_left <= 0.0 or time.perf_counter() > self.deadline:
                 return False
             rows, numbers = self._reduce(least, 2 * least - size)
             verdict, places = self._search(rows, size, edges + 1, least)
@@ -139,11 +150,11 @@ class SmallSets:
         rank = np.empty(rows.size, dtype=np.int64)
         rank[order] = np.arange(rows.size)
         ordered = _renumber(rows, rank, order)
-        most = max(1, int(self.work_left / NODE_WORK))
-        verdict, places, nodes = graph_kernels.find_local_set(
+        most = max(1, int(self.work_left / WORD_WORK))
+        verdict, places, work = graph_kernels.find_local_set(
             ordered.starts, ordered.neighbours, size, edges, least, self.caps[: size + 1], most
         )
-        self.work_left -= NODE_WORK * nodes
+        self.work_left -= WORD_WORK * work
         return verdict, order[places]
 
     def _reduce(self, least: int, shared: int) -> tuple[Rows, Integers]:

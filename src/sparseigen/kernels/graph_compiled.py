@@ -109,9 +109,9 @@ def find_local_set(
     edges: int,
     least: int,
     caps: Integers,
-    most_nodes: int,
+    most_work: int,
 ) -> tuple[int, Integers, int]:
     """A set of ``count`` vertices with ``edges`` edges, each of its vertices with ``least`` neighbours in it."""
     chosen = np.empty(count, dtype=np.int64)
-    verdict, nodes = _compiled.graph_find_local_set(starts, neighbours, edges, least, caps, most_nodes, chosen)
-    return int(verdict), chosen if verdict == FOUND else chosen[:0], int(nodes)
+    verdict, work = _compiled.graph_find_local_set(starts, neighbours, edges, least, caps, most_work, chosen)
+    return int(verdict), chosen if verdict == FOUND else chosen[:0], int(work)

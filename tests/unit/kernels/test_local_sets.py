@@ -18,11 +18,12 @@ def draw(rng, size, share):
 
 
 def enumerate_edges(dense, count):
-    """Most edges of so many vertices, and by how many edges and least degree the sets are."""
+    """Edges, least and largest degree of all sets of so many vertices."""
     found = []
     for chosen in combinations(range(len(dense)), count):
         inner = dense[np.ix_(chosen, chosen)]
-        found.append((int(inner.sum()) // 2, int(inner.sum(axis=1).min())))
+        degrees = inner.sum(axis=1)
+        found.append((int(inner.sum()) // 2, int(degrees.min()), int(degrees.max())))
     return found
 
 
@@ -31,14 +32,15 @@ def enumerate_edges(dense, count):
 def test_a_set_is_found_exactly_where_there_is_one(twin, seed):
     rng = np.random.default_rng(seed)
     dense, starts, neighbours = draw(rng, int(rng.integers(6, 11)), rng.uniform(0.4, 0.8))
-    sets = [enumerate_edges(dense, q) if q else [(0, 0)] for q in range(6)]
-    caps = np.array([max(edges for edges, _ in group) for group in sets], dtype=np.int64)
-    for count in (4, 5):
-        for least in range((count - 1 + 1) // 2, count):
+    sets = [enumerate_edges(dense, q) if q else [(0, 0, 0)] for q in range(7)]
+    caps = np.array([max(edges for edges, _, _ in group) for group in sets], dtype=np.int64)
+    for count in (4, 5, 6):
+        for least in range(1, count):
             for edges in range(count, count * (count - 1) // 2 + 1):
-                exists = any(e >= edges and d >= least for e, d in sets[count])
+                central = max(least, count - 1 - least)
+                exists = any(e >= edges and low >= least and high >= central for e, low, high in sets[count])
                 verdict, chosen, _ = twin.find_local_set(
-                    starts, neighbours, count, edges, least, caps[: count + 1], 10_000
+                    starts, neighbours, count, edges, least, caps[: count + 1], 1_000_000
                 )
                 assert verdict == (local_sets.FOUND if exists else local_sets.NONE)
                 if exists:
@@ -51,9 +53,9 @@ def test_twins_take_the_same_way(seed):
     rng = np.random.default_rng(seed)
     _, starts, neighbours = draw(rng, 90, 0.25)
     caps = np.array([q * (q - 1) // 2 for q in range(9)], dtype=np.int64)
-    for edges, most_nodes in ((20, 100_000), (24, 100_000), (24, 300)):
+    for edges, least, most_work in ((20, 4, 10_000_000), (24, 4, 10_000_000), (24, 4, 3000), (22, 3, 20_000)):
         answers = [
-            twin.find_local_set(starts, neighbours, 8, edges, 4, caps, most_nodes) for twin in (local_sets, graph_kernels)
+            twin.find_local_set(starts, neighbours, 8, edges, least, caps, most_work) for twin in (local_sets, graph_kernels)
         ]
         assert answers[0][0] == answers[1][0]
         assert answers[0][1].tolist() == answers[1][1].tolist()
