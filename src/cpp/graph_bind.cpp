@@ -200,15 +200,16 @@ void bind_local_sets(nb::module_& m) {
         const KernelScope kernel;
         count_shared(starts.data(), neighbours.data(), starts.shape(0) - 1, shared.data());
     });
-    m.def("graph_find_local_set", [](Longs starts, Ints neighbours, std::int64_t edges, std::int64_t least, Longs caps,
-                                     std::int64_t most_work, Output<std::int64_t> chosen) {
+    m.def("graph_find_local_set", [](Longs starts, Ints neighbours, std::int64_t edges, std::int64_t least,
+                                     std::int64_t central, Longs caps, std::int64_t most_work, Output<std::int64_t> chosen) {
         expect_starts(starts, neighbours.shape(0));
         expect_neighbours(starts, neighbours);
         expect(chosen.shape(0) >= 1 && caps.shape(0) == chosen.shape(0) + 1, "lengths do not match");
+        expect(central >= least && least >= 0, "a central vertex has fewer neighbours than others");
         const KernelScope kernel;
         const LocalAnswer answer = find_local_set(starts.data(), neighbours.data(), starts.shape(0) - 1,
                                                   static_cast<std::int64_t>(chosen.shape(0)), edges, least,
-                                                  caps.data(), most_work, chosen.data());
+                                                  central, caps.data(), most_work, chosen.data());
         return std::make_pair(answer.found, answer.work);
     });
 }

@@ -26,17 +26,15 @@ inline std::size_t lowest_of(Word word) { return static_cast<std::size_t>(bits_o
 // Sets of vertices around one first vertex, as bits of a few words.
 class Around {
 public:
-    Around(std::int64_t count, std::int64_t edges, std::int64_t least, const std::int64_t* caps,
+    Around(std::int64_t count, std::int64_t edges, std::int64_t least, std::int64_t central, const std::int64_t* caps,
            std::int64_t most_work)
-        : count_(count), edges_(edges), least_(least), central_(std::max(least, count - 1 - least)), caps_(caps),
+        : count_(count), edges_(edges), least_(least), central_(central), caps_(caps),
           most_work_(most_work), tallies_(static_cast<std::size_t>(3 * count + 1)), levels_(static_cast<std::size_t>(count + 1)) {}
 
     std::int64_t work = 0;  // words compared
     std::vector<std::int32_t> taken;  // local numbers of the set found
 
     bool given_up() const { return work > most_work_; }
-
-    std::int64_t central() const { return central_; }
 
     // The vertices to choose from: candidates 0 .. size - 1, the first ones earlier than the first central vertex, which
     // is number `size`.
@@ -247,13 +245,13 @@ private:
 }  // namespace
 
 LocalAnswer find_local_set(const std::int64_t* starts, const std::int32_t* neighbours, std::size_t size,
-                           std::int64_t count, std::int64_t edges, std::int64_t least, const std::int64_t* caps,
-                           std::int64_t most_work, std::int64_t* chosen) {
-    Around around(count, edges, least, caps, most_work);
+                           std::int64_t count, std::int64_t edges, std::int64_t least, std::int64_t central,
+                           const std::int64_t* caps, std::int64_t most_work, std::int64_t* chosen) {
+    Around around(count, edges, least, central, caps, most_work);
     Candidates candidates(starts, neighbours, size);
     for (std::size_t v = 0; v < size; ++v) {
         const std::int32_t first = static_cast<std::int32_t>(v);
-        candidates.find(first, count, least, around.central());
+        candidates.find(first, count, least, central);
         const std::vector<std::int32_t>& others = candidates.chosen;
         if (static_cast<std::int64_t>(others.size()) < count - 1) continue;
         if (others.size() > kMostCandidates) return {-1, around.work};

@@ -11,11 +11,11 @@ struct LocalAnswer {
 };
 
 // Neighbours of every vertex in ascending order. The vertices of a set have `least` neighbours in it at least, one of
-// them count - 1 - least; the search goes by the first of these.
+// them `central`, least + central > count - 2; the search goes by the first of these.
 // caps[q]: no q vertices have more edges, q <= count.
 LocalAnswer find_local_set(const std::int64_t* starts, const std::int32_t* neighbours, std::size_t size,
-                           std::int64_t count, std::int64_t edges, std::int64_t least, const std::int64_t* caps,
-                           std::int64_t most_work, std::int64_t* chosen);
+                           std::int64_t count, std::int64_t edges, std::int64_t least, std::int64_t central,
+                           const std::int64_t* caps, std::int64_t most_work, std::int64_t* chosen);
 
 // For every entry of the rows how many neighbours its two vertices have in common.
 void count_shared(const std::int64_t* starts, const std::int32_t* neighbours, std::size_t size, std::int32_t* shared);

@@ -4,8 +4,8 @@ Let no j - 1 vertices have more than U_{j-1} edges. In a set of j vertices with 
 at least d = L + 1 - U_{j-1} neighbours in the set: without it at most U_{j-1} edges are left. So the set survives when
 vertices with fewer than d neighbours leave the graph, and edges whose ends share fewer than 2d - j neighbours, again and
 again; what is left is little, and `kernels.local_sets` searches it around each vertex. Where it finds no set, U_j = L;
-where it does, L rises. That takes a vertex with j - 1 - d neighbours in the set, which the average of more than 2L/j
-promises, or it is given up.
+where it does, L rises. For 2d < j - 1 the search goes by the vertices with the average number of neighbours, 2 (L + 1)/j,
+or more; where that and d are not above j - 2 either, the size is given up.
 
 Two rules bound the sizes that are too large for that. Every edge is in j - 2 of the j sets that leave one vertex out, so
 that U_j <= j U_{j-1} / (j - 2); and some vertex of every set has no more neighbours in it than the degeneracy c of the
@@ -34,7 +34,7 @@ LARGEST = 40
 """Sets of more vertices are not searched for around each vertex."""
 LARGEST_HELPED = 128
 """What is known of small sets says little of sets of more vertices."""
-WORD_WORK, SHARED_WORK, VERTEX_WORK = 2.0, 3.0, 60.0
+WORD_WORK, SHARED_WORK, VERTEX_WORK = 3.0, 3.0, 60.0
 """Nanoseconds, about: per word that the search compares, per path of two edges, per vertex of the graph and size."""
 MOST_ROUNDS = 20
 ENOUGH = 0.02
@@ -110,11 +110,12 @@ class SmallSets:
         while chosen.value // 2 < cap:
             edges = chosen.value // 2
             least = edges + 1 - int(self.caps[size - 1])
-            largest = -(-2 * (edges + 1) // size)  # some vertex has as many neighbours in a better set
-            if least < 1 or largest < size - 1 - least or self.work_left <= 0.0 or time.perf_counter() > self.deadline:
+            # Some vertex of a better set has at least as many neighbours in it as the average.
+            central = least if 2 * least > size - 2 else -(-2 * (edges + 1) // size)
+            if least < 1 or central + least <= size - 2 or self.work_left <= 0.0 or time.perf_counter() > self.deadline:
                 return False
             rows, numbers = self._reduce(least, 2 * least - size)
-            verdict, places = self._search(rows, size, edges + 1, least)
+            verdict, places = self._search(rows, size, edges + 1, least, central)
             if verdict == FOUND:
                 chosen = self.sets[size] = self._polish(np.sort(numbers[places]), size)
             elif verdict == NONE:
@@ -140,7 +141,7 @@ class SmallSets:
         chosen.polish(fixed, patience=SHAKE.patience, max_steps=SHAKE.max_steps, width=SHAKE.width, seed=0)
         return chosen
 
-    def _search(self, rows: Rows, size: int, edges: int, least: int) -> tuple[int, Integers]:
+    def _search(self, rows: Rows, size: int, edges: int, least: int, central: int) -> tuple[int, Integers]:
         """Search what is left, the vertices in the order that peeling removes them."""
         none = np.zeros(0, dtype=np.int64)
         if rows.size < size:
@@ -152,7 +153,7 @@ class SmallSets:
         ordered = _renumber(rows, rank, order)
         most = max(1, int(self.work_left / WORD_WORK))
         verdict, places, work = graph_kernels.find_local_set(
-            ordered.starts, ordered.neighbours, size, edges, least, self.caps[: size + 1], most
+            ordered.starts, ordered.neighbours, size, edges, least, central, self.caps[: size + 1], most
         )
         self.work_left -= WORD_WORK * work
         return verdict, order[places]

@@ -108,10 +108,11 @@ def find_local_set(
     count: int,
     edges: int,
     least: int,
+    central: int,
     caps: Integers,
     most_work: int,
 ) -> tuple[int, Integers, int]:
     """A set of ``count`` vertices with ``edges`` edges, each of its vertices with ``least`` neighbours in it."""
     chosen = np.empty(count, dtype=np.int64)
-    verdict, work = _compiled.graph_find_local_set(starts, neighbours, edges, least, caps, most_work, chosen)
+    verdict, work = _compiled.graph_find_local_set(starts, neighbours, edges, least, central, caps, most_work, chosen)
     return int(verdict), chosen if verdict == FOUND else chosen[:0], int(work)

@@ -2,9 +2,9 @@
 
 Let every vertex of the sets that are looked for have at least d neighbours in the set, which has j vertices. Two
 neighbours then share at least 2d - j neighbours in the set, two other vertices at least 2d - j + 2. A vertex with at
-least c = max(d, j - 1 - d) neighbours in the set is called central: it and another one share c + d - j neighbours, or
+least c neighbours in the set, c + d > j - 2, is called central: it and another one share c + d - j neighbours, or
 c + d - j + 2 >= 1 where they are not joined, so that the set lies within two steps of it. Vertices before the first
-central one have less than c neighbours in the set; for 2d >= j - 1 all vertices are central and none is before.
+central one have less than c neighbours in the set; for c = d all vertices are central and none is before.
 
 Among what is left around a first central vertex a branch takes a vertex or leaves it for good, and ends where a vertex
 cannot have d neighbours, or where no choice of the q missing vertices can bring enough edges: e edges so far and, for the
@@ -40,21 +40,20 @@ def find_local_set(
     count: int,
     edges: int,
     least: int,
+    central: int,
     caps: Integers,
     most_work: int,
 ) -> tuple[int, Integers, int]:
     """A set of ``count`` vertices with ``edges`` edges, each of its vertices with ``least`` neighbours in it.
 
-    One of them must have max(least, count - 1 - least) neighbours in it; sets without one are not looked for. Gives the
-    verdict (FOUND, NONE, GIVEN_UP), the set, and the work: words of 64 vertices compared. ``caps``: entry q bounds the edges of any q
+    One of them must have ``central`` neighbours in it, with least + central > count - 2: sets without one are not looked
+    for. Gives the verdict (FOUND, NONE, GIVEN_UP), the set, and the work: words of 64 vertices compared. ``caps``: entry q bounds the edges of any q
     vertices. Sets whose first central vertex, in the order of the numbers, comes early are looked for first.
     """
-    search = _Around(count, edges, least, caps.tolist(), most_work)
-    rows = [
-        set(neighbours[first:last].tolist()) for first, last in zip(starts[:-1], starts[1:], strict=True)
-    ]
+    search = _Around(count, edges, least, central, caps.tolist(), most_work)
+    rows = [set(neighbours[first:last].tolist()) for first, last in zip(starts[:-1], starts[1:], strict=True)]
     for first in range(len(rows)):
-        others = _find_candidates(rows, first, count, least, search.central)
+        others = _find_candidates(rows, first, count, least, central)
         if len(others) < count - 1:
             continue
         if len(others) > MOST_CANDIDATES:
@@ -88,9 +87,9 @@ def _find_candidates(rows: list[set[int]], first: int, count: int, least: int, c
 class _Around:
     """The search around one first vertex; sets of vertices are the bits of a number."""
 
-    def __init__(self, count: int, edges: int, least: int, caps: list[int], most_work: int) -> None:
-        self.count, self.edges, self.least, self.caps, self.most_work = count, edges, least, caps, most_work
-        self.central = max(least, count - 1 - least)
+    def __init__(self, count: int, edges: int, least: int, central: int, caps: list[int], most_work: int) -> None:
+        self.count, self.edges, self.least, self.central = count, edges, least, central
+        self.caps, self.most_work = caps, most_work
         self.work = self.earlier = 0
         self.rows: list[int] = []
         self.taken: list[int] = []

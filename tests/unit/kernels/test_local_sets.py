@@ -37,10 +37,10 @@ def test_a_set_is_found_exactly_where_there_is_one(twin, seed):
     for count in (4, 5, 6):
         for least in range(1, count):
             for edges in range(count, count * (count - 1) // 2 + 1):
-                central = max(least, count - 1 - least)
+                central = max(least, count - 1 - least, int(rng.integers(1, count)))
                 exists = any(e >= edges and low >= least and high >= central for e, low, high in sets[count])
                 verdict, chosen, _ = twin.find_local_set(
-                    starts, neighbours, count, edges, least, caps[: count + 1], 1_000_000
+                    starts, neighbours, count, edges, least, central, caps[: count + 1], 1_000_000
                 )
                 assert verdict == (local_sets.FOUND if exists else local_sets.NONE)
                 if exists:
@@ -55,7 +55,8 @@ def test_twins_take_the_same_way(seed):
     caps = np.array([q * (q - 1) // 2 for q in range(9)], dtype=np.int64)
     for edges, least, most_work in ((20, 4, 10_000_000), (24, 4, 10_000_000), (24, 4, 3000), (22, 3, 20_000)):
         answers = [
-            twin.find_local_set(starts, neighbours, 8, edges, least, caps, most_work) for twin in (local_sets, graph_kernels)
+            twin.find_local_set(starts, neighbours, 8, edges, least, max(least, 4), caps, most_work)
+            for twin in (local_sets, graph_kernels)
         ]
         assert answers[0][0] == answers[1][0]
         assert answers[0][1].tolist() == answers[1][1].tolist()
@@ -65,7 +66,7 @@ def test_twins_take_the_same_way(seed):
 def test_a_search_that_would_take_too_long_is_given_up():
     _, starts, neighbours = draw(np.random.default_rng(5), 90, 0.25)
     caps = np.array([q * (q - 1) // 2 for q in range(9)], dtype=np.int64)
-    assert graph_kernels.find_local_set(starts, neighbours, 8, 26, 4, caps, 5)[0] == local_sets.GIVEN_UP
+    assert graph_kernels.find_local_set(starts, neighbours, 8, 26, 4, 4, caps, 5)[0] == local_sets.GIVEN_UP
 
 
 def test_shared_neighbours_are_those_of_the_squared_matrix():
