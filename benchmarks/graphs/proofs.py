@@ -102,7 +102,7 @@ def enumerated_graphs(count: int = 3000) -> None:
     """Every certificate of small graphs against enumeration in whole numbers."""
     kinds, certificates, wrong = sorted(WEIGHTS), 0, 0
     for seed in range(count):
-        question = GraphQuestion(np.random.default_rng(seed), kinds[seed % len(kinds)])
+        question = GraphQuestion(np.random.default_rng(seed), kinds[seed % len(kinds)], largest=12)
         for call, problems in problems_of(question):
             certificates += 1
             if problems:

@@ -31,9 +31,9 @@ LEAST_STEPS, STEP_WORK = 40, 25.0
 SEARCH_WORK_PER_ARC, SEARCH_WORK_PER_PART_ARC, SEARCH_WORK_PER_SET = 60.0, 50.0, 2e6
 """What a search takes, about: per arc of the graph, per arc of the searched part and k, and per k."""
 
-LOCAL_WORK, LOCAL_SHARES = 1e10, (0.5, 0.1)
-"""The search around each vertex takes at most so much, and these shares of all work where the smallest sets are small
-enough for it, and where they are not."""
+LOCAL_WORK, LOCAL_SHARES, LEAST_SHARE = 2e10, (0.8, 0.1), 0.2
+"""The search around each vertex takes at most so much, and so many times the work of a proof where the smallest sets are
+small enough for it, and where they are not; the dual bound has the rest of that work, and a share of it at least."""
 
 OnBracket = Callable[[int, float, float], None]
 
@@ -114,7 +114,7 @@ class Certifier:
             share = LOCAL_SHARES[min(bracket.count for bracket in opened) > LARGEST]
             small = SmallSets(facts, self.known, min(share * work, LOCAL_WORK), deadline)
             small.climb(opened, effort.gap)
-            work -= small.work_done
+            work = max(LEAST_SHARE * work, work - small.work_done)
             self.known = small.bounds()
             for bracket in opened:
                 report(bracket)

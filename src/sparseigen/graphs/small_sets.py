@@ -34,8 +34,9 @@ LARGEST = 40
 """Sets of more vertices are not searched for around each vertex."""
 LARGEST_HELPED = 128
 """What is known of small sets says little of sets of more vertices."""
-WORD_WORK, SHARED_WORK, VERTEX_WORK = 3.0, 3.0, 60.0
-"""Nanoseconds, about: per word that the search compares, per path of two edges, per vertex of the graph and size."""
+WORD_WORK, SHARED_WORK, ARC_WORK, VERTEX_WORK, SIZE_WORK = 3.0, 5.0, 30.0, 50.0, 3e5
+"""Nanoseconds, about: per word that the search compares, per path of two edges, per arc of a graph that is reduced or
+searched, per vertex of the graph and set that is polished, per set."""
 MOST_ROUNDS = 20
 ENOUGH = 0.02
 """Another round of leaving out follows where the last one took more than this share of the entries."""
@@ -106,7 +107,7 @@ class SmallSets:
     def _close(self, size: int) -> bool:
         """Bound the sets of one size; False: that was given up."""
         self.caps[size] = cap = min(int(self.caps[size]), self._follow(size))
-        chosen = self._find_set(size)
+        chosen = self._find_set(size, cap)
         while chosen.value // 2 < cap:
             edges = chosen.value // 2
             least = edges + 1 - int(self.caps[size - 1])
@@ -117,7 +118,8 @@ class SmallSets:
             rows, numbers = self._reduce(least, 2 * least - size)
             verdict, places = self._search(rows, size, edges + 1, least, central)
             if verdict == FOUND:
-                chosen = self.sets[size] = self._polish(np.sort(numbers[places]), size)
+                chosen = self.sets[size] = VertexSet.of(self.graph, np.sort(numbers[places]))
+                self._polish(chosen)
             elif verdict == NONE:
                 self.caps[size] = edges
                 return True
@@ -126,20 +128,21 @@ class SmallSets:
         self.caps[size] = chosen.value // 2
         return True
 
-    def _find_set(self, size: int) -> VertexSet:
-        """A good set: from those of other sizes, by exchanges."""
+    def _find_set(self, size: int, cap: int) -> VertexSet:
+        """A good set: from those of other sizes, by exchanges unless it reaches the bound already."""
         larger = min((count for count in self.sets if count >= size), default=0)
-        starts = [self.sets[count] for count in (size - 1, larger) if count in self.sets]
-        best = max((self._polish(start.vertices, size) for start in starts), key=lambda chosen: chosen.value)
-        self.sets[size] = best
-        self.work_left -= VERTEX_WORK * self.graph.size
+        fixed, found = self.graph.no_flags(), []
+        for start in [self.sets[count] for count in {size - 1, larger} if count in self.sets]:
+            found.append(VertexSet.of(self.graph, resize_set(self.graph, fixed, start.vertices, size)))
+            if found[-1].value // 2 < cap:
+                self._polish(found[-1])
+        self.sets[size] = best = max(found, key=lambda chosen: chosen.value)
         return best
 
-    def _polish(self, vertices: Integers, size: int) -> VertexSet:
+    def _polish(self, chosen: VertexSet) -> None:
         fixed = self.graph.no_flags()
-        chosen = VertexSet.of(self.graph, resize_set(self.graph, fixed, vertices, size))
         chosen.polish(fixed, patience=SHAKE.patience, max_steps=SHAKE.max_steps, width=SHAKE.width, seed=0)
-        return chosen
+        self.work_left -= VERTEX_WORK * self.graph.size + SIZE_WORK
 
     def _search(self, rows: Rows, size: int, edges: int, least: int, central: int) -> tuple[int, Integers]:
         """Search what is left, the vertices in the order that peeling removes them."""
@@ -155,7 +158,7 @@ class SmallSets:
         verdict, places, work = graph_kernels.find_local_set(
             ordered.starts, ordered.neighbours, size, edges, least, central, self.caps[: size + 1], most
         )
-        self.work_left -= WORD_WORK * work
+        self.work_left -= WORD_WORK * work + 2.0 * ARC_WORK * len(rows.neighbours)
         return verdict, order[places]
 
     def _reduce(self, least: int, shared: int) -> tuple[Rows, Integers]:
@@ -169,6 +172,7 @@ class SmallSets:
             rows = graph_kernels.induced(self.graph.rows, numbers)
         for _ in range(MOST_ROUNDS):
             before = len(rows.neighbours)
+            self.work_left -= ARC_WORK * before
             rows, numbers = _drop_vertices(rows, numbers, least)
             if shared > 0 and len(rows.neighbours):
                 degrees = np.diff(rows.starts)
