@@ -34,7 +34,7 @@ LARGEST = 40
 """Sets of more vertices are not searched for around each vertex."""
 LARGEST_HELPED = 128
 """What is known of small sets says little of sets of more vertices."""
-WORD_WORK, SHARED_WORK, ARC_WORK, VERTEX_WORK, SIZE_WORK = 3.0, 5.0, 30.0, 50.0, 3e5
+WORD_WORK, SHARED_WORK, ARC_WORK, VERTEX_WORK, SIZE_WORK = 0.7, 5.0, 30.0, 50.0, 3e5
 """Nanoseconds, about: per word that the search compares, per path of two edges, per arc of a graph that is reduced or
 searched, per vertex of the graph and set that is polished, per set."""
 MOST_ROUNDS = 20

@@ -19,7 +19,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
-MOST_CANDIDATES, WORD = 4096, 64
+MOST_CANDIDATES, WORD, ROW_WORK = 4096, 64, 8
+"""ROW_WORK: what a row costs beside its words, in words."""
 FOUND, NONE, GIVEN_UP = 1, 0, -1
 
 
@@ -146,7 +147,7 @@ class _Around:
             return rest, -1 if min(by_degrees, by_caps) < 2 * self.edges else -max(scores)[1]
 
     def _spend(self, rows: int) -> None:
-        self.work += rows * ((len(self.rows) - 1) // WORD + 1)
+        self.work += rows * ((len(self.rows) - 1) // WORD + 1 + ROW_WORK)
 
     def _most(self, vertex: int) -> int:
         """How many neighbours a vertex may have in the set: one before the first central vertex is not central."""
