@@ -23,7 +23,7 @@ from sparseigen.results import Certificate
 
 GOOD_ENOUGH = 1e-3
 """Relative gap at which the default effort stops."""
-THOROUGH_WORK, SMALL_WORK = 6e9, 2e9
+THOROUGH_WORK, SMALL_WORK = 8e9, 2e9
 """Nanoseconds per k of a thorough proof, and of that of a small graph."""
 LARGEST_PART = 2500
 LEAST_STEPS, STEP_WORK = 40, 25.0
@@ -31,9 +31,11 @@ LEAST_STEPS, STEP_WORK = 40, 25.0
 SEARCH_WORK_PER_ARC, SEARCH_WORK_PER_PART_ARC, SEARCH_WORK_PER_SET = 60.0, 50.0, 2e6
 """What a search takes, about: per arc of the graph, per arc of the searched part and k, and per k."""
 
-LOCAL_WORK, LOCAL_SHARES, LEAST_SHARE = 2e10, (0.8, 0.1), 0.2
-"""The search around each vertex takes at most so much, and so many times the work of a proof where the smallest sets are
-small enough for it, and where they are not; the dual bound has the rest of that work, and a share of it at least."""
+LOCAL_WORK, LEAST_SHARE = 2e10, 0.2
+LOCAL_SHARES = {False: 0.8, True: 0.5}
+SHARE_OF_LARGER = 0.1
+"""The search around each vertex takes at most so much, and a share of the work of a proof by whether it branches; less
+where even the smallest sets are too large for it. The dual bound has the rest, and LEAST_SHARE of the work at least."""
 
 OnBracket = Callable[[int, float, float], None]
 
@@ -111,7 +113,8 @@ class Certifier:
         opened = [bracket for bracket in self.brackets.values() if bracket.count > 0]
         work = effort.work
         if SmallSets.applies(facts) and any(bracket.gap > effort.gap for bracket in opened):
-            share = LOCAL_SHARES[min(bracket.count for bracket in opened) > LARGEST]
+            larger = min(bracket.count for bracket in opened) > LARGEST
+            share = SHARE_OF_LARGER if larger else LOCAL_SHARES[effort.branch]
             small = SmallSets(facts, self.known, min(share * work, LOCAL_WORK), deadline)
             small.climb(opened, effort.gap)
             work = max(LEAST_SHARE * work, work - small.work_done)
