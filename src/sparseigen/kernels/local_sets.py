@@ -14,6 +14,8 @@ that any q vertices have.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -52,7 +54,7 @@ def find_local_set(
     vertices. Sets whose first central vertex, in the order of the numbers, comes early are looked for first.
     """
     search = _Around(count, edges, least, central, caps.tolist(), most_work)
-    rows = [set(neighbours[first:last].tolist()) for first, last in zip(starts[:-1], starts[1:], strict=True)]
+    rows = [set(neighbours[first:last].tolist()) for first, last in pairwise(starts.tolist())]
     for first in range(len(rows)):
         others = _find_candidates(rows, first, count, least, central)
         if len(others) < count - 1:
