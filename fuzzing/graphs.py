@@ -38,8 +38,8 @@ WEIGHTS: dict[str, Callable[[Generator, tuple[int, int]], Array]] = {
 class GraphQuestion:
     """One graph with options, and the exact weight of every set of its vertices."""
 
-    def __init__(self, rng: Generator, kind: str) -> None:
-        self.rng, size = rng, int(rng.integers(2, LARGEST_SIZE + 1))
+    def __init__(self, rng: Generator, kind: str, largest: int = LARGEST_SIZE) -> None:
+        self.rng, size = rng, int(rng.integers(2, largest + 1))
         weights = WEIGHTS[kind](rng, (size, size))
         weights = weights * (rng.random((size, size)) < rng.uniform(0.2, 1.0))
         self.directed = bool(rng.random() < 0.4)

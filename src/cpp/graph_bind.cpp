@@ -6,6 +6,7 @@
 
 #include "bindings.hpp"
 #include "graph.hpp"
+#include "local_sets.hpp"
 #include "set_cone.hpp"
 #include "graph_bind.hpp"
 #include "webgraph.hpp"
@@ -185,6 +186,34 @@ void bind_set_cone(nb::module_& m) {
     }, as_is(), as_is(), nb::arg());
 }
 
+void expect_neighbours(const Longs& starts, const Ints& neighbours) {
+    for (std::size_t e = 0; e < neighbours.shape(0); ++e)
+        expect(neighbours.data()[e] >= 0 && static_cast<std::size_t>(neighbours.data()[e]) + 1 < starts.shape(0),
+               "vertex out of range");
+}
+
+void bind_local_sets(nb::module_& m) {
+    m.def("graph_count_shared", [](Longs starts, Ints neighbours, Output<std::int32_t> shared) {
+        expect_starts(starts, neighbours.shape(0));
+        expect_neighbours(starts, neighbours);
+        expect(shared.shape(0) == neighbours.shape(0), "lengths do not match");
+        const KernelScope kernel;
+        count_shared(starts.data(), neighbours.data(), starts.shape(0) - 1, shared.data());
+    });
+    m.def("graph_find_local_set", [](Longs starts, Ints neighbours, std::int64_t edges, std::int64_t least,
+                                     std::int64_t central, Longs caps, std::int64_t most_work, Output<std::int64_t> chosen) {
+        expect_starts(starts, neighbours.shape(0));
+        expect_neighbours(starts, neighbours);
+        expect(chosen.shape(0) >= 1 && caps.shape(0) == chosen.shape(0) + 1, "lengths do not match");
+        expect(central >= least && least >= 0, "a central vertex has fewer neighbours than others");
+        const KernelScope kernel;
+        const LocalAnswer answer = find_local_set(starts.data(), neighbours.data(), starts.shape(0) - 1,
+                                                  static_cast<std::int64_t>(chosen.shape(0)), edges, least,
+                                                  central, caps.data(), most_work, chosen.data());
+        return std::make_pair(answer.found, answer.work);
+    });
+}
+
 void bind_rest(nb::module_& m) {
     m.def("graph_top_vertices", [](Longs product, Flags members, Longs loops, Flags fixed, std::int64_t shift,
                                    Output<std::int64_t> out) {
@@ -231,6 +260,7 @@ void bind_graph(nb::module_& m) {
     bind_weight<std::int64_t>(m);
     bind_rest(m);
     bind_set_cone(m);
+    bind_local_sets(m);
 }
 
 }  // namespace sparseigen

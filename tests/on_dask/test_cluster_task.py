@@ -109,8 +109,8 @@ def test_what_needs_the_whole_graph_is_refused(client, write_edges):
         se.densest_k_subgraph(graph, 5, method="greedy-ravi")
     with pytest.raises(OptionError, match="start='peel' with polish='swap'"):
         se.densest_k_subgraph(graph, 5, start="peel")
-    with pytest.raises(OptionError, match="connected=True needs the whole graph in memory"):
-        se.densest_k_subgraph(graph, 5, connected=True)
+    with pytest.raises(OptionError, match=r"connected=True with start='degree' .* on a cluster it takes start='auto'"):
+        se.densest_k_subgraph(graph, 5, connected=True, start="degree", polish=None)
     with pytest.raises(CardinalityError, match="k=99"):
         se.densest_k_subgraph(graph, 99)
     with pytest.raises(NodeError, match="must_include holds 1234"):
@@ -128,3 +128,17 @@ def test_every_edge_counts_one_without_weights(client, write_edges, small_parts)
     assert found.settings["weight"] is None
     with pytest.raises(OptionError, match=r"weight='km' is for graphs in memory.*columns=\(source, target, weight\)"):
         se.densest_k_subgraph(graph, 6, weight="km")
+
+
+def test_connected_groups_come_from_the_core(client, write_edges, small_parts):
+    # Two cliques of five far from each other, and a tree between them: the densest ten vertices are in two pieces.
+    first, second = np.triu_indices(5, 1)
+    path = np.arange(4, 30)
+    edges = [np.concatenate([first, path, first + 30]), np.concatenate([second, path + 1, second + 30])]
+    graph = se.read_graph(write_edges(edges), client=client, shards=2)
+    plain = se.densest_k_subgraph(graph, 10)
+    assert plain.connected_parts == 2
+    joined = se.densest_k_subgraph(graph, 10, connected=True)
+    assert joined.connected_parts == 1
+    assert joined.density < plain.density <= joined.certificate.upper_bound
+    assert se.densest_k_subgraph(graph_from_edges(*edges), 10, connected=True).density == joined.density

@@ -15,6 +15,7 @@ from sparseigen.graphs.bounds import GraphFacts, UpperBounds, build_certificate
 from sparseigen.graphs.branching import SMALL_ENOUGH, Bracket
 from sparseigen.graphs.methods import Outcome, Outcomes
 from sparseigen.graphs.proving import ProofEffort, Prover
+from sparseigen.graphs.small_sets import LARGEST, SmallSets
 from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Flags, Integers
@@ -22,13 +23,19 @@ from sparseigen.results import Certificate
 
 GOOD_ENOUGH = 1e-3
 """Relative gap at which the default effort stops."""
-THOROUGH_WORK, SMALL_WORK = 6e9, 2e9
+THOROUGH_WORK, SMALL_WORK = 8e9, 2e9
 """Nanoseconds per k of a thorough proof, and of that of a small graph."""
 LARGEST_PART = 2500
 LEAST_STEPS, STEP_WORK = 40, 25.0
 """A proof that has not the work for so many steps, at so much work per entry, takes a smaller part."""
 SEARCH_WORK_PER_ARC, SEARCH_WORK_PER_PART_ARC, SEARCH_WORK_PER_SET = 60.0, 50.0, 2e6
 """What a search takes, about: per arc of the graph, per arc of the searched part and k, and per k."""
+
+LOCAL_WORK, LEAST_SHARE = 2e10, 0.2
+LOCAL_SHARES = {False: 0.8, True: 0.5}
+SHARE_OF_LARGER = 0.1
+"""The search around each vertex takes at most so much, and a share of the work of a proof by whether it branches; less
+where even the smallest sets are too large for it. The dual bound has the rest, and LEAST_SHARE of the work at least."""
 
 OnBracket = Callable[[int, float, float], None]
 
@@ -104,7 +111,17 @@ class Certifier:
                 on_bracket(k, low, high)
 
         opened = [bracket for bracket in self.brackets.values() if bracket.count > 0]
-        Prover(facts, opened, self.known, effort, deadline=deadline, on_bracket=report).run()
+        work = effort.work
+        if SmallSets.applies(facts) and any(bracket.gap > effort.gap for bracket in opened):
+            larger = min(bracket.count for bracket in opened) > LARGEST
+            share = SHARE_OF_LARGER if larger else LOCAL_SHARES[effort.branch]
+            small = SmallSets(facts, self.known, min(share * work, LOCAL_WORK), deadline)
+            small.climb(opened, effort.gap)
+            work = max(LEAST_SHARE * work, work - small.work_done)
+            self.known = small.bounds()
+            for bracket in opened:
+                report(bracket)
+        Prover(facts, opened, self.known, replace(effort, work=work), deadline=deadline, on_bracket=report).run()
 
     def better_set(self, k: int) -> tuple[Integers, int] | None:
         """The set and its value where a proof found a better one."""

@@ -14,6 +14,7 @@ from sparseigen.graphs import shards as on_shard
 from sparseigen.graphs.bounds import GraphFacts, Outside
 from sparseigen.graphs.cluster_graph import ClusterGraph, CoreReduction
 from sparseigen.graphs.cluster_power import ClusterPower
+from sparseigen.graphs.connectedness import connect, count_parts
 from sparseigen.graphs.methods import Outcome, Outcomes, Problem, Reached, solve_tpower
 from sparseigen.graphs.model import SUMMED_TWICE, IntegerGraph
 from sparseigen.graphs.shards import Extremes
@@ -30,6 +31,7 @@ class ClusterTask(SubgraphTask):
 
     def __init__(self, source: ClusterGraph, must_include: Any, candidates: Any, options: SubgraphOptions) -> None:
         _check_supported(options)
+        self.core: _Core | None = None
         source = source.unweighted() if options.weight is None else source
         self.source, self.options, self.n_vertices = source, options, source.n_vertices
         shards, self.weight_unit, self.notes = source.build_symmetric(options.directed, options.self_loops)
@@ -70,9 +72,10 @@ class ClusterTask(SubgraphTask):
         extremes = self._find_extremes(shards, largest_k)
         if options.start != "auto" and not options.certify:
             return Findings(self._run_plain(shards, extremes, ks), None)
-        core = self._build_core(shards, extremes, largest_k)
+        self.core = core = self._build_core(shards, extremes, largest_k)
         outcomes = self._search_core(core, ks) if options.start == "auto" else {}
-        if not outcomes or not core.facts.is_whole:
+        # A set of the whole graph may be connected outside the core only, so that connected ones are those of the core.
+        if not outcomes or not (core.facts.is_whole or options.connected):
             for k, outcome in self._run_plain(shards, extremes, ks).items():
                 # Plain Algorithm 2 on the whole graph is the floor nothing falls below.
                 if k not in outcomes or outcome.value > outcomes[k].value:
@@ -123,6 +126,8 @@ class ClusterTask(SubgraphTask):
         options = self.options
         problem = Problem(core.facts, fixed, "auto", options.polish, options.rng, deadline=self.deadline)
         outcomes = solve_tpower(problem, ks)
+        if options.connected:
+            outcomes = {k: connect(core.facts.graph, fixed, outcome) for k, outcome in outcomes.items()}
         return {k: replace(outcome, vertices=core.vertices[outcome.vertices]) for k, outcome in outcomes.items()}
 
     def _run_plain(self, shards: list[Any], extremes: list[Extremes], ks: list[int]) -> Outcomes:
@@ -148,7 +153,14 @@ class ClusterTask(SubgraphTask):
             cluster = self.source.cluster
             tasks = [cluster.task("loops", _sum_loops, shard, outcome.vertices) for shard in self.shards]
             loops = sum(cluster.gather(tasks)) // self.common
-        return NamedSet(tuple(labels.tolist()), ranks, loops)
+        return NamedSet(tuple(labels.tolist()), ranks, loops, parts=self._count_parts(outcome.vertices))
+
+    def _count_parts(self, vertices: Integers) -> int | None:
+        """In how many connected parts a set falls; None where it leaves the core."""
+        if self.core is None or np.setdiff1d(vertices, self.core.vertices).size:
+            return None
+        places = np.searchsorted(self.core.vertices, np.sort(vertices)).astype(np.int64)
+        return count_parts(self.core.facts.graph, places)
 
 
 @dataclass(frozen=True)
@@ -182,9 +194,6 @@ def _check_supported(options: SubgraphOptions) -> None:
             "in memory."
         )
         raise OptionError(message, parameter="method")
-    if options.connected:
-        msg = "connected=True needs the whole graph in memory; read it there (read_graph), or leave connected out."
-        raise OptionError(msg, parameter="connected")
     if options.weight not in (None, WEIGHT):
         message = (
             f"weight={options.weight!r} is for graphs in memory; name the columns of a graph in partitions when it is "
@@ -197,3 +206,8 @@ def _check_supported(options: SubgraphOptions) -> None:
             "start='auto', or start='degree' with polish=None. Read it without client= to have it in memory."
         )
         raise OptionError(message, parameter="start")
+    if options.connected and start != "auto":
+        message = (
+            f"connected=True with start={start!r} needs the whole graph in memory; on a cluster it takes start='auto'."
+        )
+        raise OptionError(message, parameter="connected")

@@ -7,12 +7,14 @@ only where what it leaves is connected. The bound is that of all sets, so it hol
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from sparseigen.errors import CardinalityError, OptionError
+from sparseigen.graphs.methods import Outcome
 from sparseigen.graphs.model import IntegerGraph
 from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.kernels import graph as graph_kernels
@@ -27,6 +29,15 @@ WIDTH = 8
 def count_parts(graph: IntegerGraph, vertices: Integers) -> int:
     """In how many connected parts some vertices fall by the edges among them."""
     return _label_parts(graph.induced(vertices))[0]
+
+
+def connect(graph: IntegerGraph, fixed: Flags, outcome: Outcome) -> Outcome:
+    """The outcome if it is connected, else what a search among connected sets finds."""
+    if count_parts(graph, outcome.vertices) == 1:
+        return outcome
+    chosen = find_connected_set(graph, len(outcome.vertices), fixed, outcome.vertices)
+    settings = outcome.settings | {"start_used": "connected"}
+    return replace(outcome, vertices=chosen.vertices, value=chosen.value, history=(), settings=settings)
 
 
 def find_connected_set(graph: IntegerGraph, count: int, fixed: Flags, known: Integers) -> VertexSet:

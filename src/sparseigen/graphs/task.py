@@ -22,7 +22,7 @@ from sparseigen.checks.graphs import WEIGHT, Graph, as_path, is_text, vertices_o
 from sparseigen.errors import CardinalityError, OptionError, UnusedWeightsWarning, one_of
 from sparseigen.graphs.bounds import FAST_SWEEPS, SWEEPS, GraphFacts
 from sparseigen.graphs.certifying import Certifier, OnBracket, choose_effort, renumber, replace_set
-from sparseigen.graphs.connectedness import count_parts, find_connected_set
+from sparseigen.graphs.connectedness import connect, count_parts
 from sparseigen.graphs.methods import (
     BY_OUTGOING,
     EXACT,
@@ -362,16 +362,8 @@ class MemoryTask(SubgraphTask):
         problem = Problem(facts, fixed, start, options.polish, options.rng, choice, reached, self.deadline)
         outcomes = METHODS[self.options.method](problem, ks)
         if options.connected:
-            outcomes = {k: self._connect(facts.graph, fixed, k, outcome) for k, outcome in outcomes.items()}
+            outcomes = {k: connect(facts.graph, fixed, outcome) for k, outcome in outcomes.items()}
         return Findings(outcomes, facts, fixed=fixed)
-
-    def _connect(self, graph: IntegerGraph, fixed: Flags, k: int, outcome: Outcome) -> Outcome:
-        """The outcome if it is connected, else what a search among connected sets finds."""
-        if count_parts(graph, outcome.vertices) == 1:
-            return outcome
-        chosen = find_connected_set(graph, k, fixed, outcome.vertices)
-        settings = outcome.settings | {"start_used": "connected"}
-        return replace(outcome, vertices=chosen.vertices, value=chosen.value, history=(), settings=settings)
 
     def restrict(self, graph: IntegerGraph) -> IntegerGraph:
         """The subgraph on the vertices that may be chosen."""

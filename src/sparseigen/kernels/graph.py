@@ -10,8 +10,10 @@ from sparseigen.kernels.graph_reference import Flags, Integers, Rows
 if TYPE_CHECKING or kernels.active.NAME == "numpy":
     from sparseigen.kernels.graph_reference import (
         add_rows,
+        count_shared,
         exchange,
         fair_loads,
+        find_local_set,
         grow,
         induced,
         is_symmetric,
@@ -24,8 +26,10 @@ if TYPE_CHECKING or kernels.active.NAME == "numpy":
 else:
     from sparseigen.kernels.graph_compiled import (
         add_rows,
+        count_shared,
         exchange,
         fair_loads,
+        find_local_set,
         grow,
         induced,
         is_symmetric,
@@ -41,8 +45,10 @@ __all__ = [
     "Integers",
     "Rows",
     "add_rows",
+    "count_shared",
     "exchange",
     "fair_loads",
+    "find_local_set",
     "grow",
     "induced",
     "is_symmetric",

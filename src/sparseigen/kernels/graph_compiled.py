@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
 from sparseigen.kernels.graph_reference import Flags, Integers, Rows
+from sparseigen.kernels.local_sets import FOUND
 from sparseigen.kernels.set_cone import Numbers, Singles
 
 
@@ -91,3 +93,26 @@ def project_rows(
 def symmetrise(matrix: Singles, added: Singles, step: float) -> None:
     """``matrix = (matrix + matrix') / 2 + step * added``, in place."""
     _compiled.graph_symmetrise(matrix, added, step)
+
+
+def count_shared(starts: Integers, neighbours: NDArray[np.int32]) -> NDArray[np.int32]:
+    """For every entry of the rows of a graph how many neighbours its two vertices have in common."""
+    shared = np.empty(len(neighbours), dtype=np.int32)
+    _compiled.graph_count_shared(starts, neighbours, shared)
+    return shared
+
+
+def find_local_set(
+    starts: Integers,
+    neighbours: NDArray[np.int32],
+    count: int,
+    edges: int,
+    least: int,
+    central: int,
+    caps: Integers,
+    most_work: int,
+) -> tuple[int, Integers, int]:
+    """A set of ``count`` vertices with ``edges`` edges, each of its vertices with ``least`` neighbours in it."""
+    chosen = np.empty(count, dtype=np.int64)
+    verdict, work = _compiled.graph_find_local_set(starts, neighbours, edges, least, central, caps, most_work, chosen)
+    return int(verdict), chosen if verdict == FOUND else chosen[:0], int(work)

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.kernels.local_sets import count_shared as count_shared
+from sparseigen.kernels.local_sets import find_local_set as find_local_set
 from sparseigen.kernels.set_cone import project_rows as project_rows
 from sparseigen.kernels.set_cone import symmetrise as symmetrise
 

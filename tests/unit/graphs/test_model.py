@@ -120,3 +120,10 @@ def test_weights_near_the_smallest_number_are_divided_without_a_warning(size):
     weights[0, 1] = 3.1e-310
     _, low, high = bracket_of(weights + weights.T, 2)
     assert low <= Fraction(3.1e-310) <= high
+
+
+def test_weights_that_differ_only_below_the_unit_are_still_directed():
+    matrix = np.array([[0.0, 0.0, 0.98], [0.0, 1e18, 0.0], [0.03, 0.0, 0.0]])
+    result = se.densest_k_subgraph(sp.csr_array(matrix), 3, directed="either")
+    assert result.settings["treatment"] == "directed, either: max(W, W')"
+    assert result.weight == 2.0 * 0.98
