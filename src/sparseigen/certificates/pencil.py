@@ -51,6 +51,8 @@ Numbers = NDArray[np.float64]
 
 SMALLEST_DEFINITE = 1e-10
 """The smallest eigenvalue of B (with a diagonal near one) that is worked with: rounding costs 1e-14 over this."""
+WELL_CONDITIONED = 1e-4
+"""A ridge that proves this much needs no factorisation to say more."""
 NARROW = 160
 """Blocks up to this size are also looked at as a whole by the search: then all quotients in them are below t."""
 SOLVES = 40
@@ -127,20 +129,20 @@ class Pencil:
         inherited = raised_sum(
             sum_of_largest(self.metric.entry_errors() * self.scales**2, self.quota.total), self.quota.total
         )
-        if not self.held:
-            # A Gram matrix plus a ridge; nothing else is proven without forming B.
-            ridge, base = getattr(self.metric, "shift", 0.0), getattr(self.metric, "base", self.metric)
-            known = ridge - base.negative_part
-            proven = known * float(self.scales.min()) ** 2 * (1.0 - 8.0 * UNIT) - inherited if known > 0.0 else 0.0
-            if not proven > SMALLEST_DEFINITE:
-                message = (
-                    f"the metric has {self.size} variables, and above {LARGEST_MATERIALISED} it is proven positive "
-                    "definite only as a covariance plus a ridge. Give ridge= (a number above 0, in the units of the "
-                    "metric's diagonal), or fewer variables by candidates=."
-                )
-                raise NotDefiniteError(message, parameter="metric")
+        # A Gram matrix plus a ridge is at least the ridge.
+        ridge, base = getattr(self.metric, "shift", 0.0), getattr(self.metric, "base", self.metric)
+        known = ridge - base.negative_part
+        proven = known * float(self.scales.min()) ** 2 * (1.0 - 8.0 * UNIT) - inherited if known > 0.0 else 0.0
+        if proven > (WELL_CONDITIONED if self.held else SMALLEST_DEFINITE):
             return proven
-        self.factor, estimate = factorise(self.b)
+        if not self.held:
+            message = (
+                f"the metric has {self.size} variables, and above {LARGEST_MATERIALISED} it is proven positive "
+                "definite only as a covariance plus a ridge. Give ridge= (a number above 0, in the units of the "
+                "metric's diagonal), or fewer variables by candidates=."
+            )
+            raise NotDefiniteError(message, parameter="metric")
+        estimate = self.factorised[1]
         for share in (0.9, 0.5, 0.1):
             shifted = self.b.copy()
             shifted[np.diag_indices(self.size)] -= share * estimate
@@ -149,6 +151,11 @@ class Pencil:
             if proven > SMALLEST_DEFINITE:
                 return proven
         raise refuse_metric(estimate)
+
+    @computed_once
+    def factorised(self) -> tuple[Numbers, float]:
+        """The Cholesky factor of B and about its smallest eigenvalue."""
+        return factorise(self.b)
 
     def at(self, t: float) -> Operator:
         """D(A - tB)D as an operator, nothing formed."""
@@ -206,15 +213,17 @@ class Pencil:
             values, vectors = eigh(self.a, self.b, subset_by_index=[self.size - 1, self.size - 1])
             return float(values[0]), vectors[:, 0]
 
+        factor = self.factorised[0]
+
         def multiply(vector: Numbers) -> Numbers:
-            back = solve_triangular(self.factor, vector, lower=True, trans="T", check_finite=False)
-            product: Numbers = solve_triangular(self.factor, self.a @ back, lower=True, check_finite=False)
+            back = solve_triangular(factor, vector, lower=True, trans="T", check_finite=False)
+            product: Numbers = solve_triangular(factor, self.a @ back, lower=True, check_finite=False)
             return product
 
         values, vectors = run_arpack(multiply, 1, np.ones(self.size), tol=1e-8, ncv=40)
         if not len(values):
             return math.inf, np.ones(self.size)
-        return float(values[0]), solve_triangular(self.factor, vectors[:, 0], lower=True, trans="T")
+        return float(values[0]), solve_triangular(factor, vectors[:, 0], lower=True, trans="T")
 
     def bound_whole(self) -> float:
         """The largest quotient of all vectors, proven."""

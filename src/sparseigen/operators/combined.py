@@ -125,8 +125,8 @@ class CombinedOperator(Operator):
         self.dtype = np.result_type(*(operator.dtype for _, operator in self.terms))
         self.scales = scales
         parts = [operator.negative_part for coefficient, operator in self.terms if coefficient > 0.0]
-        if scales is None and all(coefficient >= 0.0 for coefficient, _ in self.terms) and all(p == 0.0 for p in parts):
-            self.negative_part = 0.0  # a sum of Gram matrices
+        if all(coefficient >= 0.0 for coefficient, _ in self.terms) and all(part == 0.0 for part in parts):
+            self.negative_part = 0.0  # a sum of Gram matrices, and DAD is one where A is
 
     @property
     def costs(self) -> AccessCosts:

@@ -209,6 +209,8 @@ class PencilRequest(Request):
                 break
         if self.proof_method == "none":
             self._lower(self.pencil.bound_whole(), "largest quotient")
+            if self.pencil.form.negative_part == 0.0 and self.options.effort != "quick":
+                self._lower(self.pencil.bound_products(0.0, None), "sparse eigenvalue of A")
         low, high = margin, self.upper - search.value
         if not math.isfinite(high):
             low, high = self._widen(search, margin, work)
