@@ -4,14 +4,15 @@
 that brings the diagonal of B near one. That rounds nothing, and leaves every quotient as it is (x = D y).
 
 Let beta > 0 be a proven lower bound on y'(DBD)y / y'y. Whatever proves y'D(A - tB)Dy <= e y'y for all y allowed proves
-x'Ax / x'Bx <= t + e / beta, because x'Ax = t x'Bx + (rest) <= (t + e / beta) x'Bx. So a rounding error e costs e / beta,
-and that is the only place where an ill-conditioned B hurts; `prove_definite` refuses one that would hurt too much.
+x'Ax / x'Bx <= t + e / beta, because x'Ax = t x'Bx + (rest) <= (t + e / beta) x'Bx. So a rounding error e costs
+e / beta, and that is the only place where an ill-conditioned B hurts; one that would hurt too much is refused.
 
 Three ways to such an e:
 
-* the kernel `search_blocks` asks whether all blocks allowed of M = t DBD - DAD are semidefinite. Its L D L' is off by at
-  most 1.02 (i + 3) u sqrt(m_bb m_cc) per entry after i steps (`small_proof`), and y has k non-zeros, so e is that times
-  the sum of the k largest diagonal entries; here twice that, with i at most k + the size of blocks factorised whole;
+* the kernel `search_blocks` asks whether all blocks allowed of M = t DBD - DAD are semidefinite. Its L D L' is off by
+  at most 1.02 (i + 3) u sqrt(m_bb m_cc) per entry after i steps (`small_proof`), and y has k non-zeros, so e is that
+  times the sum of the k largest diagonal entries; here twice that, with i at most k + the size of blocks factorised
+  whole;
 * a Cholesky factorisation of M as a whole: no vector at all exceeds t (`spectral.cholesky_defect`);
 * the bounds on the largest sparse eigenvalue of D(A - tB)D where the matrix is too large to be held.
 
@@ -33,7 +34,7 @@ from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, raised_sum, sum_of_largest
 from sparseigen.certificates.spectral import cholesky_defect
 from sparseigen.checks.memory import check_room
-from sparseigen.errors import NotDefiniteError
+from sparseigen.errors import NotDefiniteError, RangeError
 from sparseigen.kernels.block_search import FOUND, PROVEN
 from sparseigen.kernels.eigen import run_arpack
 from sparseigen.operators.combined import CombinedOperator, entry_magnitudes
@@ -55,6 +56,12 @@ WELL_CONDITIONED = 1e-4
 """A ridge that proves this much needs no factorisation to say more."""
 NARROW = 160
 """Blocks up to this size are also looked at as a whole by the search: then all quotients in them are below t."""
+LARGEST_SCALE, LARGEST_POWER = 250, 1000
+"""Powers of two of D at most, and of the quotients."""
+UNDERFLOW = 2.0**-270
+"""More than what falls below 2**-1074 can come to: entries are scaled by 2**250 twice and by 2**300 at most after."""
+COARSE = 1e-5
+"""How far above Lanczos' estimate the largest quotient of many variables is proven, relative to it."""
 SOLVES = 40
 """Steps of inverse iteration that find the smallest eigenvalue of B, whose proof follows."""
 ROW_WORK = 1.6e10
@@ -92,22 +99,41 @@ class Pencil:
 
     def __init__(self, form: Operator, metric: Operator, quota: Quota, *, unit: float = 1.0) -> None:
         self.quota, self.size = quota, form.size
-        self.metric = metric
-        self.scales = find_scales(metric)
         self.held = self.size <= LARGEST_MATERIALISED
-        magnitude = float((np.abs(form.diagonal()) * self.scales**2).max())
-        self.unit = unit * math.ldexp(1.0, -scale_exponent(magnitude))
-        self.form = scale_operator(form, self.unit)
         if self.held:
             check_room(48 * self.size**2, f"a generalised problem of {self.size} variables", "choose candidates=")
-            self.a, self.b = (self._hold(operator) for operator in (self.form, metric))
+        self.metric, self.scales, metric_power = scale_metric(metric)
+        power = -scale_exponent(form.magnitude)
+        self.form = scale_operator(form, math.copysign(math.ldexp(1.0, min(power, 1000)), unit))
+        if self.held:
+            self.a, self.b = (self._hold(operator) for operator in (self.form, self.metric))
+            further = -scale_exponent(float(np.abs(self.a).max()))
+            if further:  # variables of very different size
+                self.a = np.ldexp(self.a, further)
+                self.form = scale_operator(self.form, math.ldexp(1.0, further))
+                power += further
+        self.unit = self._find_unit(min(power, 1000) - metric_power, unit)
         self.definite = self._prove_definite()
+
+    def _find_unit(self, power: int, sign: float) -> float:
+        """What quotients of the caller's matrices are multiplied with here; refused where they leave the range."""
+        held = (self.a, self.b) if self.held else ()
+        if abs(power) > LARGEST_POWER or not all(np.isfinite(matrix).all() for matrix in held):
+            raise refuse_range()
+        return math.copysign(math.ldexp(1.0, power), sign)
 
     def _hold(self, operator: Operator) -> Numbers:
         matrix = operator.to_dense()
-        matrix *= self.scales[:, None]
-        matrix *= self.scales
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            matrix *= self.scales[:, None]
+            matrix *= self.scales
         return matrix
+
+    @computed_once
+    def scale(self) -> float:
+        """The size of the entries of A where the diagonal of B is near one: quotients far below it are zero."""
+        entries = self.a if self.held else self.form.diagonal() * self.scales**2
+        return float(np.abs(entries).max()) or 1.0
 
     @computed_once
     def _errors(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
@@ -131,7 +157,7 @@ class Pencil:
         )
         # A Gram matrix plus a ridge is at least the ridge.
         ridge, base = getattr(self.metric, "shift", 0.0), getattr(self.metric, "base", self.metric)
-        known = ridge - base.negative_part
+        known = ridge - getattr(self.metric, "multiplier", 1.0) * base.negative_part
         proven = known * float(self.scales.min()) ** 2 * (1.0 - 8.0 * UNIT) - inherited if known > 0.0 else 0.0
         if proven > (WELL_CONDITIONED if self.held else SMALLEST_DEFINITE):
             return proven
@@ -171,6 +197,7 @@ class Pencil:
         own, metric_own, sizes, metric_sizes = self._errors
         errors = own + abs(t) * metric_own + 3.0 * UNIT * (sizes + abs(t) * metric_sizes)
         inherited = raised_sum(sum_of_largest(errors, self.quota.total), self.quota.total + 4)
+        inherited += self.quota.total * UNDERFLOW * (1.0 + abs(t))
         matrix = t * self.b
         matrix -= self.a
         return matrix, inherited
@@ -220,7 +247,7 @@ class Pencil:
             product: Numbers = solve_triangular(factor, self.a @ back, lower=True, check_finite=False)
             return product
 
-        values, vectors = run_arpack(multiply, 1, np.ones(self.size), tol=1e-8, ncv=40)
+        values, vectors = run_arpack(multiply, 1, np.ones(self.size), tol=0.1 * COARSE, ncv=40)
         if not len(values):
             return math.inf, np.ones(self.size)
         return float(values[0]), solve_triangular(factor, vectors[:, 0], lower=True, trans="T")
@@ -228,7 +255,7 @@ class Pencil:
     def bound_whole(self) -> float:
         """The largest quotient of all vectors, proven."""
         estimate = self.whole[0]
-        step = 1e-9 * max(abs(estimate), 1e-9)
+        step = (1e-9 if self.size <= NARROW else COARSE) * max(abs(estimate), 1e-9)
         while math.isfinite(estimate) and step < 1.0:
             proven = self.prove_whole(estimate + step)
             if math.isfinite(proven):
@@ -262,8 +289,8 @@ class Pencil:
         return value, math.nextafter(reached - 4.0 * UNIT * abs(reached), -math.inf)
 
 
-def find_scales(metric: Operator) -> Numbers:
-    """Powers of two that bring the diagonal of B between one half and two."""
+def scale_metric(metric: Operator) -> tuple[Operator, Numbers, int]:
+    """B times a power of two, those powers that then bring its diagonal between one half and two, and the first."""
     diagonal = metric.diagonal()
     if not float(diagonal.min()) > 0.0:
         place = int(diagonal.argmin())
@@ -273,9 +300,11 @@ def find_scales(metric: Operator) -> Numbers:
             "such variables out by candidates=, or give ridge= (a number above 0, added to the diagonal)."
         )
         raise NotDefiniteError(message, parameter="metric")
-    exponents = np.clip(np.round(0.5 * np.log2(diagonal)), -500, 500).astype(np.int64)
+    power = -scale_exponent(float(np.median(diagonal)))
+    power = min(power, 1000)
+    exponents = np.round(0.5 * (np.log2(diagonal) + power)).clip(-LARGEST_SCALE, LARGEST_SCALE).astype(np.int64)
     scales: Numbers = np.ldexp(np.ones(metric.size), -exponents)
-    return scales
+    return scale_operator(metric, math.ldexp(1.0, power)), scales, power
 
 
 def factorise(matrix: Numbers) -> tuple[Numbers, float]:
@@ -296,6 +325,15 @@ def factorise(matrix: Numbers) -> tuple[Numbers, float]:
         if abs(estimate - previous) <= 1e-3 * estimate:
             break
     return factor, estimate
+
+
+def refuse_range() -> RangeError:
+    """The error for quotients that float64 cannot hold."""
+    message = (
+        "the quotients x'Ax / x'Bx leave the range of float64: A and the metric have entries of very different size. "
+        "Scale the variables, or one of the matrices, to entries of like size."
+    )
+    return RangeError(message, parameter="metric")
 
 
 def refuse_metric(smallest: float) -> NotDefiniteError:

@@ -1,8 +1,8 @@
 """Several sparse vectors of a generalised problem, one after the other, and the two problems made of data.
 
 `generalised_components` finds the vector of the largest x'Ax / x'Bx, takes it out of A and goes on. What is taken out
-is t (Bx)(Bx)' / x'Bx, after which x has the quotient zero and every other generalised eigenvector keeps its own, if x is
-one; B stays as it is, so that every quotient is measured alike. With two groups of variables only the part between
+is t (Bx)(Bx)' / x'Bx, after which x has the quotient zero and every other generalised eigenvector keeps its own, if x
+is one; B stays as it is, so that every quotient is measured alike. With two groups of variables only the part between
 them is taken out.
 
 `canonical_pencil` and `discriminant_pencil` make A and B of data. Variables are divided by their standard deviations

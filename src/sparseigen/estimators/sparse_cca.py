@@ -1,4 +1,4 @@
-"""`SparseCCA`: pairs of sparse canonical variates as a scikit-learn estimator, and whether their correlation is real."""
+"""`SparseCCA`: pairs of sparse canonical variates as a scikit-learn estimator, and whether they are real."""
 
 from __future__ import annotations
 
@@ -159,9 +159,11 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return canonical_pencil(X, Y, named)
 
     def _name_targets(self, count: int) -> list[str]:
-        return [f"Y:{name}" for name in self.target_names_] if self.target_names_ is not None else [
-            f"Y:{i}" for i in range(count)
-        ]
+        return (
+            [f"Y:{name}" for name in self.target_names_]
+            if self.target_names_ is not None
+            else [f"Y:{i}" for i in range(count)]
+        )
 
     def _take_weights(self, X: Numbers, Y: Numbers) -> None:
         vectors = np.array([result.vector for result in self.results_]).T
@@ -170,7 +172,7 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         width = X.shape[1]
         self.x_weights_, self.y_weights_ = vectors[:width].copy(), vectors[width:].copy()
         self.values_ = np.array([result.value for result in self.results_])
-        scores = self.transform(X, Y)
+        scores = self._score_blocks(X, Y)
         for weights, own in zip((self.x_weights_, self.y_weights_), scores, strict=True):
             deviations = own.std(axis=0, ddof=1)
             weights /= np.where(deviations > 0.0, deviations, 1.0)
@@ -218,14 +220,16 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         scores, or (x_scores, y_scores) where Y is given
         """
         check_is_fitted(self, "x_weights_")
-        width = len(self.x_weights_)
         X = validate_data(self, X, dtype=np.float64, reset=False)
+        if Y is not None:
+            Y = check_array(Y, dtype=np.float64, ensure_2d=False, input_name="y")
+            Y = Y.reshape(-1, 1) if Y.ndim == 1 else Y
+        return self._score_blocks(X, Y)
+
+    def _score_blocks(self, X: Numbers, Y: Numbers | None) -> Any:
+        width = len(self.x_weights_)
         own = (X - self.mean_[:width]) / self.scale_[:width] @ self.x_weights_
-        if Y is None:
-            return own
-        Y = check_array(Y, dtype=np.float64, ensure_2d=False, input_name="y")
-        Y = Y.reshape(-1, 1) if Y.ndim == 1 else Y
-        return own, (Y - self.mean_[width:]) / self.scale_[width:] @ self.y_weights_
+        return own if Y is None else (own, (Y - self.mean_[width:]) / self.scale_[width:] @ self.y_weights_)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, and return the scores of X."""
@@ -293,7 +297,8 @@ def correlate(first: Numbers, second: Numbers) -> Numbers:
     first, second = first - first.mean(axis=0), second - second.mean(axis=0)
     sizes = np.linalg.norm(first, axis=0) * np.linalg.norm(second, axis=0)
     products = (first * second).sum(axis=0)
-    return np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0.0)
+    correlations: Numbers = np.divide(products, sizes, out=np.zeros_like(products), where=sizes > 0.0)
+    return correlations
 
 
 def _correlate_left_out(estimator: SparseCCA, X: Numbers, Y: Numbers, parts: list[Any]) -> Numbers:

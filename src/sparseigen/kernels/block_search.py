@@ -57,8 +57,8 @@ def search_blocks(
     With ``others`` the blocks meant have ``picks`` variables below ``boundary`` and ``others`` from there on.
     ``weights`` start the row bounds. The search ends after about ``most_work`` operations, or where blocks of more than
     ``most_held`` entries in all would have to be held. Blocks of up to ``narrow`` variables are also looked at as a
-    whole: where they are positive semidefinite, so is every block in them. The matrix may be overwritten. How much rounding can hide:
-    `certificates.small_proof`.
+    whole: where they are positive semidefinite, so is every block in them. The matrix may be overwritten. How much
+    rounding can hide: `certificates.small_proof`.
     """
     search = _Search(most_work, most_held, len(matrix) if boundary is None else boundary, narrow)
     both = (picks, others)
@@ -212,7 +212,8 @@ class _Search:
             least = smallest[above][:, groups]  # of the group of the variable that comes in
             gained = least - np.minimum(products[above], least)
             forced = (sums[above, None] - gained + 2.0 * slack * sums[above, None]) * (1.0 + slack) + TINY
-            hopeless = ((held[above, None] >= forced) | (least < 0.0)).all(axis=0)  # or never chosen together
+            apart = least < 0.0  # the two are never chosen together
+            hopeless: NDArray[np.bool_] = np.asarray(((held[above, None] >= forced) | apart).all(axis=0))
             hopeless[above] = False
             if left > 0:
                 weights[kept] = _improve(own, sums / held)

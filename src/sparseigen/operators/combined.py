@@ -12,6 +12,7 @@ sqrt(v_i v_j) + sqrt(w_i w_j) <= sqrt((v_i + w_i)(v_j + w_j)). So `entry_errors`
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 
 from sparseigen.checks.arguments import check_tolerance
 from sparseigen.checks.arrays import CheckedArray
-from sparseigen.errors import NonFiniteError, ShapeError
+from sparseigen.errors import RangeError, ShapeError
 from sparseigen.operators.build import as_operator
 from sparseigen.operators.contract import (
     LARGEST_MATERIALISED,
@@ -77,7 +78,7 @@ def contrast(target: Any, background: Any, gamma: float = 1.0) -> Operator:
     first, second = as_operator(target), as_operator(background)
     if first.size != second.size:
         message = (
-            f"background has {second.size} variables and target {first.size}; give the same variables in the same order."
+            f"background has {second.size} variables and target {first.size}; give the same ones in the same order."
         )
         raise ShapeError(message, parameter="background")
     if first.names is not None and second.names is not None and first.names != second.names:
@@ -87,6 +88,9 @@ def contrast(target: Any, background: Any, gamma: float = 1.0) -> Operator:
             "same variables in the same order."
         )
         raise ShapeError(message, parameter="background")
+    if not math.isfinite(first.magnitude + gamma * second.magnitude):
+        message = f"target - {gamma:g} background leaves the range of float64; scale both to entries of like size."
+        raise RangeError(message, parameter="gamma")
     return CombinedOperator([(1.0, first), (-gamma, second)])
 
 
@@ -157,11 +161,15 @@ class CombinedOperator(Operator):
 
     def apply_support(self, indices: Indices, weights: Vector) -> Vector:
         """The sum of the products."""
-        return self._multiply(lambda operator, given: operator.apply_support(indices, given), weights, indices)
+        product: Vector = self._multiply(
+            lambda operator, given: operator.apply_support(indices, given), weights, indices
+        )
+        return product
 
     def block_apply(self, block: Matrix) -> Matrix:
         """The sum of the products, one pass over the data of each."""
-        return self._multiply(lambda operator, given: operator.block_apply(given), block, slice(None))
+        product: Matrix = self._multiply(lambda operator, given: operator.block_apply(given), block, slice(None))
+        return product
 
     def _multiply(self, product: Any, weights: Any, places: Any) -> Any:
         own = np.asarray(weights, dtype=np.float64)
@@ -223,9 +231,6 @@ def form(operator: Operator) -> DenseSymmetric:
     [0.0, -1.0, 1.0]
     """
     matrix = operator.to_dense()
-    if not np.isfinite(matrix).all():
-        message = "the combination of the matrices leaves the range of float64; scale them to entries of like size."
-        raise NonFiniteError(message)
     held = CheckedArray(matrix, "dense", names=operator.names, magnitude=float(np.abs(matrix).max()))
     formed = DenseSymmetric(held, entry_errors=operator.entry_errors())
     if np.isfinite(operator.negative_part):

@@ -160,8 +160,6 @@ def sparse_eigenvector(
     >>> [pitprops.names[i] for i in result.support]
     ['topdiam', 'length', 'ringbut', 'bowdist', 'whorls']
     """
-    from sparseigen.solve.generalised import PencilRequest, refuse_ridge
-
     options: dict[str, Any] = {
         "which": which,
         "method": method,
@@ -180,7 +178,11 @@ def sparse_eigenvector(
     }
     if metric is None:
         refuse_ridge(ridge)
-    request = Request(A, **options) if metric is None else PencilRequest(A, metric, ridge=ridge, **options)
+        request = Request(A, **options)
+    else:
+        from sparseigen.solve.generalised import PencilRequest  # which is a Request itself
+
+        request = PencilRequest(A, metric, ridge=ridge, **options)
     certify = check_flag(certify, "certify")
     return request.answer(request.check_cardinality(cardinality), certify=certify)
 
@@ -399,6 +401,13 @@ def scale_for_search(problem: Operator, unit: float) -> Operator:
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
     return searched
+
+
+def refuse_ridge(ridge: Any) -> None:
+    """A ridge is added to a metric; without one it would be forgotten silently."""
+    if check_tolerance(ridge, "ridge") > 0.0:
+        message = f"ridge={ridge!r} is added to the diagonal of metric=, and there is none. Leave it out."
+        raise OptionError(message, parameter="ridge")
 
 
 def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> SolverSpec:

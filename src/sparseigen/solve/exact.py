@@ -14,8 +14,8 @@ from sparseigen.errors import StartError
 from sparseigen.operators.build import as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.results import Certificate, SparseEigResult
-from sparseigen.solve.eigenvector import Request
-from sparseigen.solve.generalised import PencilRequest, refuse_ridge
+from sparseigen.solve.eigenvector import Request, refuse_ridge
+from sparseigen.solve.generalised import PencilRequest
 from sparseigen.solvers.branch_and_bound import KNOWN
 from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import OnIteration

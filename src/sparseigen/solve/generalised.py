@@ -1,7 +1,7 @@
 """The generalised problem, x'Ax / x'Bx with few non-zeros: request, search, proof, result.
 
 The quotient t is reached if and only if the largest k-sparse eigenvalue of A - tB is not negative. That is used twice:
-a search for x'(A - tB)x that ends above zero raises t (Dinkelbach's iteration), and a proof that it cannot be above zero
+a search for x'(A - tB)x that ends above zero raises t (Dinkelbach's iteration), and a proof that it cannot be so
 bounds every quotient by t. `PencilRequest` is a `Request` that goes this way; the public functions make one when they
 are given ``metric=``, the estimators for canonical correlations and discriminants always.
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sparseigen.certificates.pencil import Pencil, Quota
+from sparseigen.certificates.pencil import NARROW, Pencil, Quota, refuse_range
 from sparseigen.checks.arguments import check_tolerance
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.operators.build import as_operator
@@ -34,7 +34,7 @@ SEARCH_WORK = {"quick": 4.0e6, "default": 1.0e8, "thorough": 5.0e9}
 PER_ENTRY = 80.0
 HALVINGS = {"quick": 2, "default": 6, "thorough": 8}
 """Bounds that are tried between the value and the first one found."""
-SEEDS = {"quick": 1, "default": 3, "thorough": 6}
+SEEDS = {"quick": 1, "default": 6, "thorough": 12}
 """Searches from single variables or pairs."""
 DINKELBACH_STEPS = 20
 GROWTH = 4.0
@@ -42,7 +42,7 @@ GROWTH = 4.0
 
 
 class PencilRequest(Request):
-    """A checked question about x'Ax / x'Bx; ``boundary`` splits the variables into two groups with quotas of their own."""
+    """A checked question about x'Ax / x'Bx; ``boundary`` splits the variables into two groups, each with its number."""
 
     def __init__(
         self, A: Any, metric: Any, *, ridge: float = 0.0, boundary: int | None = None, gap: float = GAP, **options: Any
@@ -52,9 +52,11 @@ class PencilRequest(Request):
             message = "nonnegative=True is not for a metric; leave one of the two out."
             raise OptionError(message, parameter="nonnegative")
         if self.spec.needs_psd:
-            message = f"method={self.method!r} needs a covariance, and A - tB is none. Use 'tpower', 'exact' or 'rifle'."
+            message = (
+                f"method={self.method!r} needs a covariance, and A - tB is none. Use 'tpower', 'exact' or 'rifle'."
+            )
             raise OptionError(message, parameter="method")
-        self.ridge, self.boundary, self.gap = check_ridge(ridge), boundary, gap
+        self.ridge, self.boundary, self.gap = check_tolerance(ridge, "ridge"), boundary, gap
         self.metric = check_metric(metric, self.operator, self.ridge)
         if self.allowed is not None:
             self.metric = self.metric.restricted(self.allowed)
@@ -75,9 +77,12 @@ class PencilRequest(Request):
         self.begin()
         self.pose(Quota(cardinality, others, self.boundary))
         size = self.problem.size
-        self.options = replace(self.options, progress=Progress(size, self.options.progress.on_iteration, self._in_units))
+        self.options = replace(
+            self.options, progress=Progress(size, self.options.progress.on_iteration, self._in_units)
+        )
         search = PencilSearch(self.pencil, self.options.progress.report)
-        reason, certificate, stages = StopReason.INTERRUPTED, None, []
+        reason, certificate = StopReason.INTERRUPTED, None
+        stages: list[Stage] = []
         self.own: SolverOutcome | None = None
 
         def build() -> SparseEigResult | None:
@@ -87,6 +92,8 @@ class PencilRequest(Request):
 
         with KeepWhenInterrupted(lambda inner: build()):
             self._find(search)
+            if not math.isfinite(search.value / self.pencil.unit):
+                raise refuse_range()
             stages.append(Stage("search", time.perf_counter() - began, search.value, None))
             reason = self.own.stop_reason if self.own else StopReason.FIXED_POINT
             if self.out_of_time:
@@ -118,21 +125,26 @@ class PencilRequest(Request):
             search.climb(search.fill(search.truncate(np.where(given != 0.0, given / self.pencil.scales, 0.0))))
         improves = self.method in ("tpower", "exact")
         for number, seed in enumerate(search.seeds()):
-            if number >= (SEEDS[self.options.effort] if improves else 1) or (number and self.out_of_time):
+            if number >= self._count_seeds() or (number and self.out_of_time):
                 break
             if not improves:
                 search.take(seed)
                 break
             search.climb(search.fill(seed))
-        if improves and self.pencil.held and self.options.certify and self.options.effort != "quick":
+        if improves and self.pencil.held and (self.pencil.size <= NARROW or self.options.effort == "thorough"):
             search.climb(search.truncate(self.pencil.whole[1]))
         if self.boundary is None:
             self._iterate(search, improves)
 
+    def _count_seeds(self) -> int:
+        """Fewer searches where each is dear: one in a matrix that is not small."""
+        return SEEDS[self.options.effort] if self.pencil.size <= NARROW else max(1, SEEDS[self.options.effort] // 3)
+
     def _solve_directly(self, search: PencilSearch) -> None:
         """A method with a metric of its own; its vector is the answer, as it is."""
         scales = self.pencil.scales
-        operators = [CombinedOperator([(1.0, part)], scales=scales) for part in (self.pencil.form, self.pencil.metric)]
+        parts = (self.pencil.form, self.pencil.metric)
+        operators: list[Operator] = [CombinedOperator([(1.0, part)], scales=scales) for part in parts]
         if self.pencil.held:
             operators = [form(operator) for operator in operators]
         options = replace(self.options, metric=operators[1], progress=Progress(self.pencil.size))
@@ -169,13 +181,7 @@ class PencilRequest(Request):
 
     def _size(self, value: float) -> float:
         """What gaps at a value are relative to."""
-        return max(abs(value), 1e-9 * self.scale)
-
-    @computed_once
-    def scale(self) -> float:
-        """The size of the quotients of single variables."""
-        diagonal = np.abs(self.pencil.form.diagonal()) / self.pencil.metric.diagonal()
-        return float(diagonal.max()) or 1.0
+        return max(abs(value), 1e-9 * self.pencil.scale)
 
     def _prove(self, search: PencilSearch, reason: StopReason) -> StopReason:
         if not self.pencil.held:
@@ -261,7 +267,7 @@ class PencilRequest(Request):
     def _certify(self, search: PencilSearch) -> Certificate:
         vector = self._vector(search)
         reached = self.pencil.measure(vector)[1]
-        return Certificate(reached, max(reached, self.upper), self.proof_method, scale=self.scale)
+        return Certificate(reached, max(reached, self.upper), self.proof_method, scale=self.pencil.scale)
 
     def _vector(self, search: PencilSearch) -> SparseVector:
         """The answer: the method's own vector, or the best on the support found."""
@@ -298,11 +304,6 @@ class PencilRequest(Request):
         return result if certificate is None else replace(result, certificate=self.restate(certificate))
 
 
-def check_ridge(ridge: Any) -> float:
-    """A finite number of at least zero."""
-    return check_tolerance(ridge, "ridge")
-
-
 def check_metric(metric: Any, operator: Operator, ridge: float) -> Operator:
     """B as an operator of the size of A, with the ridge on its diagonal."""
     checked = as_operator(metric)
@@ -310,13 +311,6 @@ def check_metric(metric: Any, operator: Operator, ridge: float) -> Operator:
         message = f"metric has {checked.size} variables and A has {operator.size}; they must be of one size."
         raise ShapeError(message, parameter="metric")
     return checked.shifted(ridge) if ridge > 0.0 else checked
-
-
-def refuse_ridge(ridge: float) -> None:
-    """A ridge is added to a metric; without one it would be forgotten silently."""
-    if check_ridge(ridge) > 0.0:
-        message = f"ridge={ridge!r} is added to the diagonal of metric=, and there is none. Leave it out."
-        raise OptionError(message, parameter="ridge")
 
 
 def prove_again(pencil: Pencil, claimed: float, deadline: float) -> tuple[float, str]:

@@ -13,14 +13,14 @@ from sparseigen.certificates.pencil import Pencil, Quota
 from sparseigen.certificates.portfolio import QUICK
 from sparseigen.certificates.problem import TARGET_GAP
 from sparseigen.certificates.rounding import achieved_value
-from sparseigen.checks.arguments import check_candidates, check_positive, check_result
+from sparseigen.checks.arguments import check_candidates, check_positive, check_result, check_tolerance
 from sparseigen.errors import OptionError
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.wrapped import scale_operator
 from sparseigen.results import ComponentSet, SparseEigResult
 from sparseigen.results.certificate import Check, Verification
-from sparseigen.solve.generalised import check_metric, check_ridge, prove_again
+from sparseigen.solve.generalised import check_metric, prove_again
 from sparseigen.solve.set_verification import check_set
 from sparseigen.solvers.branch_and_bound import branch_and_bound
 from sparseigen.solvers.interface import Progress, SolverOptions
@@ -109,7 +109,7 @@ def _check_pencil(
 ) -> Iterator[Check]:
     """The value, both ends and the quotas of a result for x'Ax / x'Bx."""
     settings, deadline = result.settings, time.perf_counter() + time_limit
-    weight = check_metric(metric, operator, check_ridge(settings.get("ridge", 0.0)))
+    weight = check_metric(metric, operator, check_tolerance(settings.get("ridge", 0.0), "ridge"))
     picks, others = settings.get("cardinalities", (result.cardinality, 0))
     boundary = settings.get("boundary")
     if boundary is not None:
@@ -139,8 +139,8 @@ def _check_pencil(
     proven = again / abs(pencil.unit)
     holds = proven <= ends[1] + 1e3 * tolerance * abs(ends[1])
     yield Check("proven end", holds, f"{sign * ends[1]!r}, proven again {sign * proven!r} by {how}")
-    largest = float((np.abs(operator.diagonal()) / weight.diagonal()).max())
-    meant = certificate.tolerance <= TOLERANCE and certificate.scale <= 4.0 * largest
+    largest = 4.0 * pencil.scale / abs(pencil.unit)
+    meant = certificate.tolerance <= TOLERANCE and certificate.scale <= largest
     detail = f"gap {certificate.relative_gap:.3g}, tolerance {certificate.tolerance!r}, scale {certificate.scale!r}"
     yield Check("meaning of optimal", meant or not certificate.optimal, detail)
 

@@ -28,7 +28,7 @@ ALL_EXCHANGES = 1500
 RISE = 1e-10
 """Relative rise below which an exchange is rounding."""
 MOST_ROUNDS = 200
-FURTHER_STARTS = 6
+FURTHER_STARTS = 12
 """Single variables, or pairs of both groups, that a search starts from."""
 
 
@@ -116,7 +116,7 @@ class PencilSearch:
     def _gains(self, support: Indices, value: float, vector: Numbers) -> Numbers:
         slopes = self._slopes(support, value, vector)
         stiffness = value * self.metric_diagonal - self.form_diagonal
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             gains = np.where(stiffness > 0.0, slopes**2 / stiffness, np.inf)
         gains[support] = -1.0
         return gains
