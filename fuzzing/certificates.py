@@ -27,8 +27,9 @@ from sparseigen.operators import Operator
 
 FOLDER = Path("build/fuzz")
 REPORT_EVERY = 2.0
-GRAPHS, MATRICES, ELSEWHERE = 0.12, 0.5, 0.04
-"""Shares of the instances, the last for data on a device or a cluster; the rest are data in memory and in files."""
+GRAPHS, MATRICES, ELSEWHERE, PENCILS = 0.12, 0.5, 0.04, 0.05
+"""Shares of the instances, the third for data on a device or a cluster, the last for pairs of matrices (x'Ax / x'Bx);
+the rest are data in memory and in files."""
 
 
 class Finding(NamedTuple):
@@ -77,6 +78,8 @@ def findings(seed: int, index: int) -> tuple[list[Finding], dict[str, np.ndarray
         return graph_findings(rng, str(rng.choice(list(graphs.WEIGHTS))))
     if kind < GRAPHS + MATRICES:
         family, carrier = rng.choice(list(families.MATRICES)), rng.choice(list(carriers.MATRIX_CARRIERS))
+    elif 1.0 - ELSEWHERE - PENCILS < kind <= 1.0 - ELSEWHERE:
+        return pencil_findings(rng, str(rng.choice(list(families.MATRICES))))
     elif kind > 1.0 - ELSEWHERE:
         family, carrier = rng.choice(list(families.DATA)), rng.choice(list(elsewhere.CARRIERS))
         if carrier in elsewhere.missing():
@@ -111,6 +114,22 @@ def graph_findings(rng: np.random.Generator, family: str) -> tuple[list[Finding]
         except Exception as error:
             found.append(_of_error(error, family, carrier, "graphs", None, question.matrix))
     return found, {"graph": question.matrix}
+
+
+def pencil_findings(rng: np.random.Generator, family: str) -> tuple[list[Finding], dict[str, np.ndarray]]:
+    """Every certificate of one pair of matrices."""
+    from fuzzing import pencils
+
+    question = pencils.PencilQuestion(rng, family)
+    found = []
+    with warnings.catch_warnings():
+        _strict_warnings()
+        try:
+            for method, wrong in pencils.problems_of(question):
+                found.append(Finding(family, "pair", method, "violation" if wrong else "exact", tuple(wrong)))
+        except Exception as error:
+            found.append(_of_error(error, family, "pair", "pencils", None, question.form))
+    return found, {"form": question.form, "metric": question.metric}
 
 
 def matrix_findings(rng: np.random.Generator, family: str, carrier: str) -> tuple[list[Finding], dict[str, np.ndarray]]:

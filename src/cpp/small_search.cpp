@@ -15,7 +15,6 @@ constexpr double kUnit = 1.0 / 9007199254740992.0;  // 2^-53
 constexpr double kTiny = 1e-280;                    // above what underflow can take
 constexpr double kFloor = 1e-7;                      // smallest weight, relative to the largest
 constexpr int kRootPasses = 12, kNodePasses = 3;
-constexpr std::size_t kNarrow = 24;  // blocks up to this size are also factorised as a whole
 constexpr std::size_t kWide = 64;    // from this size on rows are summed by the kernel for long ones, on all threads
 constexpr double kChildWork = 2.0;   // operations per entry of a block for one more variable, at least
 
@@ -53,12 +52,21 @@ struct Level {
     }
 };
 
+// How many variables are still to be taken of the first group (labels below the boundary) and of the second.
+struct Picks {
+    std::size_t of[2];
+    std::size_t total() const { return of[0] + of[1]; }
+    bool grouped() const { return of[0] > 0 && of[1] > 0; }
+};
+
 class BlockSearch {
 public:
-    BlockSearch(std::size_t picks, double most_work, std::size_t most_held, std::int64_t* support)
-        : most_work_(most_work), most_held_(most_held), support_(support), levels_(picks + 1) {}
+    BlockSearch(Picks picks, std::size_t boundary, std::size_t narrow, double most_work, std::size_t most_held,
+                std::int64_t* support)
+        : boundary_(static_cast<std::int64_t>(boundary)), narrow_(narrow), most_work_(most_work), most_held_(most_held),
+          support_(support), levels_(picks.total() + 1) {}
 
-    SearchReport run(double* matrix, std::size_t size, std::size_t picks, const double* weights) {
+    SearchReport run(double* matrix, std::size_t size, Picks picks, const double* weights) {
         Level& root = levels_[0];
         root.stride = root.count = size;
         root.entries = matrix;
@@ -69,7 +77,7 @@ public:
         places_.resize(size);
         for (std::size_t i = 0; i < size; ++i) places_[i] = static_cast<std::int64_t>(i);
         sums_.resize(size);
-        least_.resize(size);
+        least_.resize(2 * size);
         kept_weights_.resize(size);
         const std::size_t first = first_nonpositive(root);
         Verdict verdict = first < size ? report_found(root, first, picks) : Verdict::kProven;
@@ -78,19 +86,30 @@ public:
     }
 
 private:
+    std::size_t group(const Level& here, std::size_t i) const { return here.labels[i] >= boundary_ ? 1 : 0; }
+
+    // Whether as many variables are left as are to be taken, in both groups.
+    bool enough(const Level& here, Picks picks) const {
+        if (!picks.grouped()) return here.count >= picks.total();
+        std::size_t first = 0;
+        for (std::size_t i = 0; i < here.count; ++i) first += 1 - group(here, i);
+        return first >= picks.of[0] && here.count - first >= picks.of[1];
+    }
+
     // All supports that hold what is taken in and `picks` of the free variables of this level.
-    Verdict descend(std::size_t level, std::size_t picks) {
+    Verdict descend(std::size_t level, Picks picks) {
         Level& here = levels_[level];
         ++nodes_;
-        if (picks == 1) return Verdict::kProven;  // the diagonal was looked at where the block was made
-        if (picks == 2) return look_at_pairs(here);
+        const std::size_t total = picks.total();
+        if (total == 1) return Verdict::kProven;  // the diagonal was looked at where the block was made
+        if (total == 2) return look_at_pairs(here, picks);
         int passes = level == 0 ? kRootPasses : kNodePasses;
-        while (here.count >= picks) {
-            if (here.count == picks || here.count <= kNarrow) {
+        while (enough(here, picks)) {
+            if (here.count == total || here.count <= narrow_) {
                 const double n = static_cast<double>(here.count);
                 if (work_ + n * n * n / 6.0 > most_work_) return Verdict::kOverspent;
                 if (factorises(here)) return Verdict::kProven;
-                if (here.count == picks) return report_found(here, 0, picks);
+                if (here.count == total) return report_found(here, 0, picks);
             }
             const std::size_t chosen = settle_rows(here, picks, passes);
             if (chosen == here.count) return Verdict::kProven;
@@ -101,10 +120,15 @@ private:
             held_ += child.grow(here.count - 1);
             take_in(here, chosen, child);
             taken_.push_back(here.labels[chosen]);
+            Picks fewer = picks;
+            const std::size_t from = group(here, chosen);
+            if (--fewer.of[from] == 0)  // what is left of that group can no longer be chosen
+                for (std::size_t i = child.count; i-- > 0;)
+                    if (group(child, i) == from) child.remove(i);
             const std::size_t broken = first_nonpositive(child);
             Verdict verdict = Verdict::kProven;
-            if (broken < child.count) verdict = report_found(child, broken, picks - 1);
-            else verdict = descend(level + 1, picks - 1);
+            if (broken < child.count) verdict = report_found(child, broken, fewer);
+            else verdict = descend(level + 1, fewer);
             if (verdict != Verdict::kProven) return verdict;
             taken_.pop_back();
             here.remove(chosen);
@@ -118,12 +142,13 @@ private:
     }
 
     // Two variables more: s_aa s_bb >= s_ab^2 with the rounding of both products.
-    Verdict look_at_pairs(Level& here) {
+    Verdict look_at_pairs(Level& here, Picks picks) {
         spend(0.5 * here.count * here.count);
         for (std::size_t a = 0; a < here.count; ++a) {
             const double* row = here.row(a);
             for (std::size_t b = 0; b < a; ++b)
-                if (!(row[a] * here.row(b)[b] >= row[b] * row[b] * (1.0 + 8.0 * kUnit) + kTiny)) {
+                if ((!picks.grouped() || group(here, a) != group(here, b)) &&
+                    !(row[a] * here.row(b)[b] >= row[b] * row[b] * (1.0 + 8.0 * kUnit) + kTiny)) {
                     support_[taken_.size() + 1] = here.labels[b];
                     support_[taken_.size()] = here.labels[a];
                     std::copy(taken_.begin(), taken_.end(), support_);
@@ -154,11 +179,15 @@ private:
     }
 
     // For every row a the sum of the `picks` - 1 largest |s_ab| d_b, b != a, and the smallest of them.
-    void sum_rows(Level& here, std::size_t picks) {
-        const std::size_t n = here.count, used = picks - 1;
+    void sum_rows(Level& here, Picks picks) {
+        const std::size_t n = here.count, used = picks.total() - 1;
         spend(4.0 * n * n);
+        if (picks.grouped()) {
+            sum_grouped_rows(here, picks);
+            return;
+        }
         if (n >= kWide) {
-            node_row_sums(here.entries, here.stride, places_.data(), n, 0, picks, here.weights.data(),
+            node_row_sums(here.entries, here.stride, places_.data(), n, 0, picks.total(), here.weights.data(),
                           sums_.data(), least_.data());
             return;
         }
@@ -175,10 +204,33 @@ private:
         }
     }
 
+    // The same with a number of its own for each group, one less for that of the row. The smallest product used of the
+    // second group stands `count` places behind that of the first; -1 where the row's own group has no further pick.
+    void sum_grouped_rows(Level& here, Picks picks) {
+        const std::size_t n = here.count;
+        double* const products = products_.data();
+        for (std::size_t a = 0; a < n; ++a) {
+            const double* row = here.row(a);
+            double sum = 0.0;
+            for (std::size_t g = 0; g < 2; ++g) {
+                const std::size_t used = picks.of[g] - (group(here, a) == g ? 1 : 0);
+                std::size_t count = 0;
+                for (std::size_t b = 0; b < n; ++b)
+                    if (b != a && group(here, b) == g) products[count++] = std::fabs(row[b]) * here.weights[b];
+                least_[a + g * n] = -1.0;
+                if (used == 0) continue;
+                std::nth_element(products, products + (used - 1), products + count, std::greater<double>());
+                for (std::size_t b = 0; b < used; ++b) sum += products[b];
+                least_[a + g * n] = products[used - 1];
+            }
+            sums_[a] = sum;
+        }
+    }
+
     // Improves the weights, and removes variables that no block below zero can hold. Returns the row of largest weight
     // among those that are not dominant; count when all are, or when too few variables are left.
-    std::size_t settle_rows(Level& here, std::size_t picks, int passes) {
-        const double slack = 4.0 * (static_cast<double>(picks) + 8.0) * kUnit;
+    std::size_t settle_rows(Level& here, Picks picks, int passes) {
+        const double slack = 4.0 * (static_cast<double>(picks.total()) + 8.0) * kUnit;
         std::size_t fewest = here.count + 1;
         for (int pass = 1;; ++pass) {
             const std::size_t n = here.count;
@@ -192,7 +244,7 @@ private:
             }
             if (chosen == n) return n;
             const std::int64_t label = here.labels[chosen];
-            find_hopeless(here, slack);
+            find_hopeless(here, slack, picks.grouped());
             if (above_.size() < fewest) {
                 fewest = above_.size();
                 for (std::size_t a = 0; a < n; ++a) kept_weights_[here.labels[a]] = here.weights[a];
@@ -201,7 +253,7 @@ private:
             const bool go_back = passes == kRootPasses && pass == passes && above_.size() > fewest;
             if (pass < passes) improve_weights(here);
             for (const std::size_t b : leaving_) here.remove(b);  // from the last on, so that none of them moves
-            if (here.count < picks) return here.count;
+            if (!enough(here, picks)) return here.count;
             // The children that this many rows would have; a pass more is taken to halve their number at best.
             const double ahead = kChildWork * fewest * here.count * here.count;
             overspent_ = work_ + std::ldexp(ahead, std::min(pass - passes, 0)) > most_work_;
@@ -223,7 +275,7 @@ private:
 
     // Variables whose row is dominant and with which in the support all other rows are: in row a they take the place
     // of the smallest product used. Descending.
-    void find_hopeless(Level& here, double slack) {
+    void find_hopeless(Level& here, double slack, bool grouped) {
         spend(2.0 * above_.size() * here.count);
         leaving_.clear();
         std::size_t next = above_.size();
@@ -235,7 +287,9 @@ private:
             bool hopeless = true;
             for (const std::size_t a : above_) {
                 const double product = std::fabs(here.row(a)[b]) * here.weights[b];
-                const double forced = sums_[a] - (least_[a] - std::min(product, least_[a]));
+                const double least = least_[grouped && group(here, b) == 1 ? a + here.count : a];
+                if (grouped && least < 0.0) continue;  // the two cannot be chosen together
+                const double forced = sums_[a] - (least - std::min(product, least));
                 hopeless = dominates(here, a, forced + 2.0 * slack * sums_[a], slack);
                 if (!hopeless) break;
             }
@@ -289,17 +343,27 @@ private:
     }
 
     // What is taken in, the variable, and the others of largest weight.
-    Verdict report_found(Level& here, std::size_t variable, std::size_t picks) {
+    Verdict report_found(Level& here, std::size_t variable, Picks picks) {
         std::vector<std::size_t> order(here.count);
         for (std::size_t i = 0; i < here.count; ++i) order[i] = i;
         std::swap(order[0], order[variable]);
         std::stable_sort(order.begin() + 1, order.end(),
                          [&](std::size_t a, std::size_t b) { return here.weights[a] > here.weights[b]; });
         std::copy(taken_.begin(), taken_.end(), support_);
-        for (std::size_t i = 0; i < picks; ++i) support_[taken_.size() + i] = here.labels[order[i]];
+        if (!picks.grouped()) picks = {{picks.total(), picks.total()}};  // all that are left are of one group
+        const std::size_t wanted = levels_.size() - 1 - taken_.size();
+        std::size_t to = taken_.size();
+        for (const std::size_t i : order) {
+            if (to == taken_.size() + wanted) break;
+            if (picks.of[group(here, i)] == 0) continue;
+            --picks.of[group(here, i)];
+            support_[to++] = here.labels[i];
+        }
         return Verdict::kFound;
     }
 
+    std::int64_t boundary_;
+    std::size_t narrow_;  // blocks up to this size are also factorised as a whole
     double most_work_, work_ = 0.0;
     std::size_t most_held_, held_ = 0;
     bool overspent_ = false;
@@ -314,9 +378,11 @@ private:
 
 }  // namespace
 
-SearchReport search_blocks(double* matrix, std::size_t size, std::size_t picks, double most_work,
-                           std::size_t most_held, const double* weights, std::int64_t* support) {
-    return BlockSearch(picks, most_work, most_held, support).run(matrix, size, picks, weights);
+SearchReport search_blocks(double* matrix, std::size_t size, std::size_t picks, std::size_t others,
+                           std::size_t boundary, std::size_t narrow, double most_work, std::size_t most_held,
+                           const double* weights, std::int64_t* support) {
+    const Picks both{{picks, others}};
+    return BlockSearch(both, boundary, narrow, most_work, most_held, support).run(matrix, size, both, weights);
 }
 
 }  // namespace sparseigen

@@ -56,18 +56,22 @@ void bind_typed(nb::module_& m) {
 void bind_symmetric(nb::module_& m) {
     bind_typed<double>(m);
     bind_typed<float>(m);
-    m.def("search_blocks", [](Table<double> matrix, std::size_t picks, double most_work, std::size_t most_held,
-                              Vector<double> weights, Output<std::int64_t> support) {
+    m.def("search_blocks", [](Table<double> matrix, std::size_t picks, std::size_t others, std::size_t boundary,
+                              std::size_t narrow, double most_work, std::size_t most_held, Vector<double> weights,
+                              Output<std::int64_t> support) {
         const std::size_t size = matrix.shape(0);
         expect(matrix.shape(1) == size && weights.shape(0) == size, "lengths do not match");
-        expect(picks >= 1 && picks <= size && support.shape(0) == picks, "counts do not fit");
+        expect(picks >= 1 && picks <= boundary && boundary <= size && others <= size - boundary &&
+                   support.shape(0) == picks + others,
+               "counts do not fit");
         SearchReport report{};
         {
             const KernelScope kernel;
-            report = search_blocks(matrix.data(), size, picks, most_work, most_held, weights.data(), support.data());
+            report = search_blocks(matrix.data(), size, picks, others, boundary, narrow, most_work, most_held,
+                                   weights.data(), support.data());
         }
         return std::make_tuple(static_cast<int>(report.verdict), report.nodes, report.work);
-    }, as_is(), nb::arg(), nb::arg(), nb::arg(), as_is(), as_is());
+    }, as_is(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), as_is(), as_is());
 }
 
 }  // namespace sparseigen

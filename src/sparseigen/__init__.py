@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from sparseigen import tools as tools
     from sparseigen.components import explained_variance, sparse_components
     from sparseigen.config import show_config
-    from sparseigen.estimators import SparsePCA
+    from sparseigen.estimators import SparseCCA, SparseLDA, SparsePCA
     from sparseigen.graphs import densest_k_subgraph, density_curve, disjoint_dense_subgraphs, read_graph, verify
-    from sparseigen.operators import Operator, covariance
+    from sparseigen.operators import Operator, contrast, covariance
     from sparseigen.solve import (
         cardinality_path,
         recovery_check,
@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 
 _SUBPACKAGES = {
     "Operator": "operators",
+    "SparseCCA": "estimators",
+    "SparseLDA": "estimators",
     "SparsePCA": "estimators",
     "cardinality_path": "solve",
+    "contrast": "operators",
     "covariance": "operators",
     "densest_k_subgraph": "graphs",
     "density_curve": "graphs",
@@ -72,8 +75,11 @@ _MOVED = {
 
 __all__ = [
     "Operator",
+    "SparseCCA",
+    "SparseLDA",
     "SparsePCA",
     "cardinality_path",
+    "contrast",
     "covariance",
     "datasets",
     "densest_k_subgraph",

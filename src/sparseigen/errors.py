@@ -37,6 +37,10 @@ class NotSymmetricError(InputError):
     """A matrix that must be symmetric is not."""
 
 
+class NotDefiniteError(InputError):
+    """The metric of a generalised problem is not positive definite, or too nearly singular for proofs."""
+
+
 class NonFiniteError(InputError):
     """The data contain NaN or infinite values, or numbers so large that products overflow."""
 

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import scipy.sparse as sp
 
-from sparseigen import covariance
+from sparseigen import contrast, covariance
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.wrapped import scale_operator
 
@@ -78,6 +78,7 @@ OPERATORS: dict[str, Callable[[Factor], Operator]] = {
     "foreign": lambda f: as_operator(Foreign(_gram(f))),
     "shifted-back": lambda f: as_operator(_gram(f)).shifted(2.0).shifted(-2.0),
     "negated-twice": lambda f: scale_operator(scale_operator(as_operator(_gram(f)), -1.0), -1.0),
+    "combined": lambda f: contrast(_plain(2.0 * f), _plain(f), 3.0),
     "restricted-to-all": lambda f: _plain(f).restricted(np.arange(f.shape[1])),
     "deflated-nothing": lambda f: (
         _plain(np.hstack([f, np.zeros((len(f), 1))]))

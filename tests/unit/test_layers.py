@@ -42,8 +42,11 @@ HEIGHT = {name: height for height, names in enumerate(LAYERS) for name in names.
 
 PUBLIC_NAMES = {
     "Operator",
+    "SparseCCA",
+    "SparseLDA",
     "SparsePCA",
     "cardinality_path",
+    "contrast",
     "covariance",
     "datasets",
     "densest_k_subgraph",
@@ -75,8 +78,8 @@ IN_SUBMODULES = {
         "selection_stability",
         "sparse_components",
     },
-    "estimators": {"CardinalitySearchCV", "SparsePCA"},
-    "operators": {"Operator", "as_operator", "covariance", "from_linear_operator"},
+    "estimators": {"CardinalitySearchCV", "CorrelationEvidence", "SparseCCA", "SparseLDA", "SparsePCA"},
+    "operators": {"Operator", "as_operator", "contrast", "covariance", "from_linear_operator"},
     "results": {
         "Certificate",
         "ComponentSet",

@@ -5,11 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sparseigen.estimators.search_cv import CardinalitySearchCV
+    from sparseigen.estimators.sparse_cca import CorrelationEvidence, SparseCCA
+    from sparseigen.estimators.sparse_lda import SparseLDA
     from sparseigen.estimators.sparse_pca import SparsePCA
 
-_MODULES = {"CardinalitySearchCV": "search_cv", "SparsePCA": "sparse_pca"}
+_MODULES = {
+    "CardinalitySearchCV": "search_cv",
+    "CorrelationEvidence": "sparse_cca",
+    "SparseCCA": "sparse_cca",
+    "SparseLDA": "sparse_lda",
+    "SparsePCA": "sparse_pca",
+}
 
-__all__ = ["CardinalitySearchCV", "SparsePCA"]
+__all__ = ["CardinalitySearchCV", "CorrelationEvidence", "SparseCCA", "SparseLDA", "SparsePCA"]
 
 
 def __getattr__(name: str) -> Any:

@@ -28,7 +28,13 @@ SAME = 1e-12
 
 
 def verify(
-    result: Any, A: Any, *, candidates: Any = None, must_include: Any = None, time_limit: float = 60.0
+    result: Any,
+    A: Any,
+    *,
+    metric: Any = None,
+    candidates: Any = None,
+    must_include: Any = None,
+    time_limit: float = 60.0,
 ) -> Verification:
     """Recompute every claim of a result from the matrix or graph alone.
 
@@ -38,6 +44,8 @@ def verify(
         An answer to a question about A.
     A : array, scipy sparse matrix, DataFrame, LinearOperator, operator, or graph
         The matrix; for a set of vertices the graph, in any form that `densest_k_subgraph` takes.
+    metric : array, scipy sparse matrix, DataFrame, or operator, optional
+        B of a result for x'Ax / x'Bx; the ridge that was added to it is in the result's settings.
     candidates : optional
         The candidates that were given to the solve, if any.
     must_include : optional
@@ -67,7 +75,7 @@ def verify(
     True
     """
     if not isinstance(result, DenseSubgraphResult):
-        return of_vectors.verify(result, A, candidates=candidates, time_limit=time_limit)
+        return of_vectors.verify(result, A, metric=metric, candidates=candidates, time_limit=time_limit)
     check_positive(time_limit, "time_limit")
     settings = result.settings
     options = SubgraphOptions(

@@ -69,6 +69,9 @@ def symmetric_steps(
 def search_blocks(
     matrix: NDArray[Any],
     picks: int,
+    others: int,
+    boundary: int,
+    narrow: int,
     most_work: float,
     most_held: int,
     weights: NDArray[Any],

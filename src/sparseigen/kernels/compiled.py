@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen.kernels import _compiled
-from sparseigen.kernels.block_search import MOST_HELD, BlockReport
+from sparseigen.kernels.block_search import MOST_HELD, NARROW, BlockReport
 from sparseigen.kernels.numpy_reference import (
     Indices,
     Numbers,
@@ -266,13 +266,23 @@ def node_row_sums(
 
 
 def search_blocks(
-    matrix: Numbers, picks: int, most_work: float, weights: Numbers, *, most_held: int = MOST_HELD
+    matrix: Numbers,
+    picks: int,
+    most_work: float,
+    weights: Numbers,
+    *,
+    most_held: int = MOST_HELD,
+    others: int = 0,
+    boundary: int | None = None,
+    narrow: int = NARROW,
 ) -> BlockReport:
     """Whether all principal blocks of ``picks`` variables are positive semidefinite, up to rounding.
 
-    The matrix is overwritten.
+    With ``others`` of ``picks`` below ``boundary`` and so many beyond. The matrix is overwritten.
     """
-    support = np.zeros(picks, dtype=np.int64)
-    found = _compiled.search_blocks(matrix, picks, most_work, most_held, np.ascontiguousarray(weights), support)
-    verdict, nodes, work = found
+    support = np.zeros(picks + others, dtype=np.int64)
+    first = len(matrix) if boundary is None else boundary
+    starts = np.ascontiguousarray(weights)
+    limits = (first, narrow, most_work, most_held)
+    verdict, nodes, work = _compiled.search_blocks(matrix, picks, others, *limits, starts, support)
     return BlockReport(verdict, np.sort(support), nodes, work)

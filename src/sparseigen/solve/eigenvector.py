@@ -61,6 +61,8 @@ def sparse_eigenvector(
     cardinality: int,
     *,
     which: str = "largest",
+    metric: Any = None,
+    ridge: float = 0.0,
     method: str = "tpower",
     start: Any = None,
     polish: str | None = "auto",
@@ -78,6 +80,8 @@ def sparse_eigenvector(
 ) -> SparseEigResult:
     """Find the unit vector with at most k non-zeros that makes x'Ax largest (or smallest).
 
+    With ``metric`` the quotient x'Ax / x'Bx is meant: canonical correlations, discriminants, slow modes.
+
     Parameters
     ----------
     A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator from `covariance`
@@ -86,6 +90,12 @@ def sparse_eigenvector(
         Number of non-zeros allowed (*k* of the paper).
     which : {"largest", "smallest"}
         Which end of the spectrum.
+    metric : array, scipy sparse matrix, DataFrame, or operator, optional
+        B, positive definite, of the size of A. The result's ``value`` is then x'Ax / x'Bx of its vector, which has unit
+        length as always; divide it by sqrt(x'Bx) where x'Bx = 1 is wanted.
+    ridge : float
+        Added to the diagonal of the metric. A metric that is singular, or so nearly that rounding would take every
+        digit of a proof, is refused without one.
     method : str
         The solver, a name in the table of methods.
     start : {"auto", "max-variance", "top-k-variance", "warm", "backward", "columns", "random"} or array, optional
@@ -131,6 +141,8 @@ def sparse_eigenvector(
 
     Raises
     ------
+    NotDefiniteError
+        If the metric, with its ridge, is not proven positive definite.
     SolveInterrupted
         On Ctrl-C; a KeyboardInterrupt whose ``result`` is the best answer so far, with the bracket so far.
 
@@ -148,23 +160,29 @@ def sparse_eigenvector(
     >>> [pitprops.names[i] for i in result.support]
     ['topdiam', 'length', 'ringbut', 'bowdist', 'whorls']
     """
-    request = Request(
-        A,
-        which=which,
-        method=method,
-        start=start,
-        polish=polish,
-        nonnegative=nonnegative,
-        candidates=candidates,
-        rtol=rtol,
-        atol=atol,
-        max_iterations=max_iterations,
-        effort=effort,
-        time_limit=time_limit,
-        rng=rng,
-        on_iteration=on_iteration,
-        method_options=method_options,
-    )
+    options: dict[str, Any] = {
+        "which": which,
+        "method": method,
+        "start": start,
+        "polish": polish,
+        "nonnegative": nonnegative,
+        "candidates": candidates,
+        "rtol": rtol,
+        "atol": atol,
+        "max_iterations": max_iterations,
+        "effort": effort,
+        "time_limit": time_limit,
+        "rng": rng,
+        "on_iteration": on_iteration,
+        "method_options": method_options,
+    }
+    if metric is None:
+        refuse_ridge(ridge)
+        request = Request(A, **options)
+    else:
+        from sparseigen.solve.generalised import PencilRequest  # which is a Request itself
+
+        request = PencilRequest(A, metric, ridge=ridge, **options)
     certify = check_flag(certify, "certify")
     return request.answer(request.check_cardinality(cardinality), certify=certify)
 
@@ -383,6 +401,13 @@ def scale_for_search(problem: Operator, unit: float) -> Operator:
     if unit < 0.0 and problem.positive_semidefinite:
         searched.positive_semidefinite = False
     return searched
+
+
+def refuse_ridge(ridge: Any) -> None:
+    """A ridge is added to a metric; without one it would be forgotten silently."""
+    if check_tolerance(ridge, "ridge") > 0.0:
+        message = f"ridge={ridge!r} is added to the diagonal of metric=, and there is none. Leave it out."
+        raise OptionError(message, parameter="ridge")
 
 
 def check_solver(method: object, operator: Operator, *, nonnegative: bool) -> SolverSpec:

@@ -9,12 +9,13 @@ import numpy as np
 
 from sparseigen.certificates.portfolio import EFFORTS
 from sparseigen.certificates.problem import Proven
-from sparseigen.checks.arguments import check_choice, check_result, check_start_vector
+from sparseigen.checks.arguments import check_choice, check_positive, check_result, check_start_vector, check_tolerance
 from sparseigen.errors import StartError
 from sparseigen.operators.build import as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.results import Certificate, SparseEigResult
-from sparseigen.solve.eigenvector import Request
+from sparseigen.solve.eigenvector import Request, refuse_ridge
+from sparseigen.solve.generalised import PencilRequest
 from sparseigen.solvers.branch_and_bound import KNOWN
 from sparseigen.solvers.eigenpairs import recompute_value
 from sparseigen.solvers.interface import OnIteration
@@ -28,6 +29,8 @@ def solve_exact(
     cardinality: int,
     *,
     which: str = "largest",
+    metric: Any = None,
+    ridge: float = 0.0,
     time_limit: float = 60.0,
     gap: float = 1e-6,
     warm_start: Any = None,
@@ -44,6 +47,9 @@ def solve_exact(
     which : {"largest", "smallest"}
         Which end of the spectrum. Of the smallest the certificate reads the other way round: the answer attains
         ``upper_bound``, and ``lower_bound`` is proven.
+    metric, ridge : optional
+        B, positive definite, and what is added to its diagonal: then x'Ax / x'Bx is meant, as in
+        `sparse_eigenvector`. An earlier result gives its variables to start from.
     time_limit : float
         Seconds after which the bracket reached so far is returned.
     gap : float
@@ -84,6 +90,15 @@ def solve_exact(
     operator = as_operator(A)
     start = "auto" if warm_start is None else check_start_vector(warm_start, operator.size, "warm_start")
     limits = {"time_limit": time_limit, "gap": gap}
+    if metric is not None:
+        options: dict[str, Any] = {"method": "exact", "start": start, "method_options": limits}
+        tolerance = check_tolerance(gap, "gap")
+        pencil = PencilRequest(
+            operator, metric, ridge=ridge, gap=tolerance, which=which, on_iteration=on_iteration, **options
+        )
+        check_positive(time_limit, "time_limit")
+        return pencil.answer(pencil.check_cardinality(cardinality))
+    refuse_ridge(ridge)
     request = Request(
         operator, which=which, method="exact", start=start, on_iteration=on_iteration, method_options=limits
     )

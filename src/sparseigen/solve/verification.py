@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from sparseigen.certificates import certify
+from sparseigen.certificates.pencil import Pencil, Quota
 from sparseigen.certificates.portfolio import QUICK
 from sparseigen.certificates.problem import TARGET_GAP
 from sparseigen.certificates.rounding import achieved_value
-from sparseigen.checks.arguments import check_candidates, check_positive, check_result
+from sparseigen.checks.arguments import check_candidates, check_positive, check_result, check_tolerance
+from sparseigen.errors import OptionError
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.operators.wrapped import scale_operator
 from sparseigen.results import ComponentSet, SparseEigResult
 from sparseigen.results.certificate import Check, Verification
+from sparseigen.solve.generalised import check_metric, prove_again
 from sparseigen.solve.set_verification import check_set
 from sparseigen.solvers.branch_and_bound import branch_and_bound
 from sparseigen.solvers.interface import Progress, SolverOptions
 
 VALUE_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}
 """How far, relative to the sum of magnitudes, a value may be from the recomputed one."""
+TOLERANCE = 1e-6
+"""The relative gap up to which a certificate of a quotient may call it optimal."""
 PROOF_TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 """How far an end of the bracket may be from what is proven again. Another operator for the same matrix adds up in
 another order, and the margins of float32 products differ by that much."""
 
 
 def verify(
-    result: SparseEigResult | ComponentSet, A: Any, *, candidates: Any = None, time_limit: float = 60.0
+    result: SparseEigResult | ComponentSet,
+    A: Any,
+    *,
+    metric: Any = None,
+    candidates: Any = None,
+    time_limit: float = 60.0,
 ) -> Verification:
     """Recompute every claim of a result, or of a set of components, from the matrix alone.
 
@@ -39,6 +50,8 @@ def verify(
         An answer to a question about A.
     A : array, scipy sparse matrix, DataFrame, LinearOperator, or operator
         The matrix.
+    metric : array, scipy sparse matrix, DataFrame, or operator, optional
+        B of a result for x'Ax / x'Bx; the ridge that was added to it is in the result's settings.
     candidates : optional
         The candidates that were given to the solve, if any.
     time_limit : float
@@ -70,10 +83,66 @@ def verify(
     operator = as_operator(A)
     allowed = check_candidates(candidates, operator.size, operator.names)
     checks = list(_check_vector(result, operator, allowed))
-    if all(check.holds for check in checks):
+    generalised = check_same_question(result, metric)
+    if generalised and all(check.holds for check in checks):
+        checks += _check_pencil(result, operator, metric, allowed, time_limit)
+    elif all(check.holds for check in checks):
         checks += _check_value(result, operator)
         checks += _check_certificate(result, operator, allowed, time_limit)
     return Verification(tuple(checks))
+
+
+def check_same_question(result: SparseEigResult, metric: Any) -> bool:
+    """Whether the result is of a generalised problem; refused where ``metric`` does not fit that."""
+    generalised = "metric" in result.settings
+    if generalised and metric is None:
+        message = "the result is of x'Ax / x'Bx, and no metric is given. Pass metric=B."
+        raise OptionError(message, parameter="metric")
+    if metric is not None and not generalised:
+        message = "the result is of x'Ax alone, and a metric is given. Leave metric out."
+        raise OptionError(message, parameter="metric")
+    return generalised
+
+
+def _check_pencil(
+    result: SparseEigResult, operator: Operator, metric: Any, allowed: Any, time_limit: float
+) -> Iterator[Check]:
+    """The value, both ends and the quotas of a result for x'Ax / x'Bx."""
+    settings, deadline = result.settings, time.perf_counter() + time_limit
+    weight = check_metric(metric, operator, check_tolerance(settings.get("ridge", 0.0), "ridge"))
+    picks, others = settings.get("cardinalities", (result.cardinality, 0))
+    boundary = settings.get("boundary")
+    if boundary is not None:
+        first = int((result.support < boundary).sum())
+        detail = f"{first} and {len(result.support) - first} non-zeros, at most {picks} and {others}"
+        yield Check("cardinalities", first <= picks and len(result.support) - first <= others, detail)
+    support = result.support
+    if allowed is not None:
+        operator, weight = operator.restricted(allowed), weight.restricted(allowed)
+        support = np.searchsorted(allowed, support)
+    sign = 1.0 if settings.get("which", "largest") == "largest" else -1.0
+    pencil = Pencil(operator, weight, Quota(picks, others, boundary), unit=sign)
+    value, reached = (
+        number / pencil.unit for number in pencil.measure(SparseVector(support, result.vector[result.support]))
+    )
+    slack = VALUE_TOLERANCE[str(operator.dtype)] * max(abs(value), abs(result.value))
+    yield Check("value", abs(value - result.value) <= slack, f"{result.value!r}, recomputed {value!r}")
+    certificate = result.certificate
+    if certificate is None:
+        return
+    ends = sorted((certificate.lower_bound * sign, certificate.upper_bound * sign))
+    yield Check("ordered", certificate.lower_bound <= certificate.upper_bound, str(certificate))
+    tolerance = PROOF_TOLERANCE[str(operator.dtype)]
+    holds = ends[0] <= sign * reached + tolerance * abs(reached)
+    yield Check("attained end", holds, f"{sign * ends[0]!r}, reached {reached!r}")
+    again, how = prove_again(pencil, ends[1] * abs(pencil.unit), deadline)
+    proven = again / abs(pencil.unit)
+    holds = proven <= ends[1] + 1e3 * tolerance * abs(ends[1])
+    yield Check("proven end", holds, f"{sign * ends[1]!r}, proven again {sign * proven!r} by {how}")
+    largest = 4.0 * pencil.scale / abs(pencil.unit)
+    meant = certificate.tolerance <= TOLERANCE and certificate.scale <= largest
+    detail = f"gap {certificate.relative_gap:.3g}, tolerance {certificate.tolerance!r}, scale {certificate.scale!r}"
+    yield Check("meaning of optimal", meant or not certificate.optimal, detail)
 
 
 def _check_vector(result: SparseEigResult, operator: Operator, allowed: Any) -> Iterator[Check]:

@@ -17,6 +17,7 @@ from sparseigen.solvers.generalized_power import (
 )
 from sparseigen.solvers.greedy import solve_elimination, solve_path_greedy
 from sparseigen.solvers.interface import SolverOptions, SolverOutcome, SolverSpec
+from sparseigen.solvers.rifle import solve_rifle
 from sparseigen.solvers.semidefinite import solve_semidefinite
 from sparseigen.solvers.thresholding import solve_pca, solve_svd_thresholding, solve_threshold
 from sparseigen.solvers.truncated_power import solve_truncated_power
@@ -41,6 +42,12 @@ SOLVERS: dict[str, SolverSpec] = {
     ),
     "pathspca": SolverSpec(solve_path_greedy, needs=("columns",), parameters=("greedy",)),
     "pca": SolverSpec(solve_pca, needs=("block_apply", "submatrix")),
+    "rifle": SolverSpec(
+        solve_rifle,
+        needs=("apply_support", "block_apply", "submatrix"),
+        takes_metric=True,
+        parameters=("step",),
+    ),
     "rsvd": SolverSpec(
         solve_svd_thresholding,
         needs=("apply_support", "block_apply"),

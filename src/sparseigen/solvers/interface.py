@@ -109,6 +109,8 @@ class SolverOptions:
     """Whether bounds are wanted: solvers that prove on their way need not otherwise."""
     deadline: float = np.inf
     """When to stop, by ``time.perf_counter``; from the caller's time limit alone."""
+    metric: Operator | None = None
+    """B of the generalised problem x'Ax / x'Bx, for methods that take one (`SolverSpec.takes_metric`)."""
     extra: dict[str, Any] = field(default_factory=dict)
     """Parameters of one method alone (for example ``gamma``), by name."""
 
@@ -153,6 +155,8 @@ class SolverSpec:
     supports_nonnegative: bool = False
     needs_psd: bool = False
     """Whether the method is defined for covariance (positive semidefinite) matrices only."""
+    takes_metric: bool = False
+    """Whether the method solves x'Ax / x'Bx itself; for the others x'(A - tB)x is made largest, t by t."""
     parameters: tuple[str, ...] = ()
     """Names of the method's own parameters."""
     solve_block: BlockSolver | None = None

@@ -78,3 +78,37 @@ def test_a_search_ends_where_too_much_would_be_held(name, rng):
     shifted = matrix + (1e-9 - smallest_eigenvalue(matrix, 5)) * np.eye(12)
     assert SEARCHES[name](shifted, 5, 1e9, np.ones(12), most_held=120).verdict == OVERSPENT
     assert SEARCHES[name](shifted, 5, 1e9, np.ones(12), most_held=11**2 + 10**2 + 9**2).verdict == PROVEN
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+@pytest.mark.parametrize("narrow", [0, 24])
+def test_two_groups_have_numbers_of_their_own(name, narrow, rng):
+    """Just above the smallest eigenvalue of any block with so many variables of each group, and just below it."""
+    matrix, boundary = small_matrix(rng, 9, "gram"), 4
+    for picks, others in ((1, 1), (1, 4), (2, 2), (4, 1), (3, 3), (4, 5)):
+        supports = [
+            [*own, *other]
+            for own in combinations(range(boundary), picks)
+            for other in combinations(range(boundary, 9), others)
+        ]
+        lowest = min(np.linalg.eigvalsh(matrix[np.ix_(s, s)])[0] for s in supports)
+        for shift, expected in ((1e-9, PROVEN), (0.3, PROVEN), (-1e-9, FOUND), (-0.3, FOUND)):
+            shifted = matrix + (shift - lowest) * np.eye(9)
+            options = {"others": others, "boundary": boundary, "narrow": narrow}
+            report = SEARCHES[name](shifted, picks, 1e9, rng.uniform(0.1, 1.0, 9), **options)
+            assert report.verdict == expected
+            if expected == FOUND:
+                assert len(set(report.support.tolist())) == picks + others
+                assert (report.support < boundary).sum() == picks
+                assert np.linalg.eigvalsh(shifted[np.ix_(report.support, report.support)])[0] < 1e-12
+
+
+def test_the_twins_go_the_same_way_with_two_groups(rng):
+    for size, picks, others in ((14, 3, 4), (30, 2, 3), (40, 3, 2)):
+        matrix = np.cov(rng.standard_normal((2 * size, size)), rowvar=False)
+        shifted = 2.5 * np.eye(size) - matrix
+        options = {"others": others, "boundary": size // 2, "narrow": 0}
+        ours = kernels.search_blocks(shifted.copy(), picks, 1e9, np.ones(size), **options)
+        twin = search_blocks(shifted, picks, 1e9, np.ones(size), **options)
+        assert (ours.verdict, ours.nodes) == (twin.verdict, twin.nodes)
+        assert ours.work == pytest.approx(twin.work, rel=1e-9)
