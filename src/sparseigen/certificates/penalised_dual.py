@@ -60,9 +60,9 @@ FEW_STEPS, PATIENCE = 24, 2
 """Most steps of `default` where the gap stays open, and times more where it is nearly closed: there they prove."""
 FEW_TRIALS = 3
 """Penalties tried where steps follow."""
-LOOSE, LOOKED_AT = 0.02, 8
-"""`default` gives up an ascent that after so many steps cannot come closer than the first, relative to the answer:
-rows can, where there are any."""
+LOOSE, LOOKED_AT = 0.02, 4
+"""`default` gives up an ascent that after so many steps cannot come closer than the first, relative to the answer (rows
+can, where there are any), or is out of reach."""
 SETTLED = 0.05
 """Steps end where they can lower the gap by no more than this share of it."""
 HOPELESS = 1.5
@@ -264,12 +264,14 @@ def _climb(problem: BoundProblem, rows: Numbers, form: ClosedForm, steps: int, p
     penalty = max(_middle(np.sort(energies_along(rows, form.direction))[::-1], cardinality), 1e-9)
     bundle = DualBundle(rows, cardinality, form.direction, penalty)
     bundle.add_form(form)
+    reach = problem.achieved + OUT_OF_REACH * (problem.best - problem.achieved)
     rows_promise, beyond = can_sum_roughly(problem) or problem.holds_matrix, (1.0 + LOOSE) * problem.achieved
     while bundle.advance(problem.achieved):
         nearly = bundle.bound - problem.achieved <= NEARLY_EXACT * abs(bundle.bound)
         if bundle.steps > (patience * steps if nearly else steps) or _has_ended(problem, bundle):
             break
-        if patience > 1 and bundle.steps > LOOKED_AT and rows_promise and bundle.limit > beyond:
+        out_of_reach = bundle.bound > reach or (rows_promise and bundle.limit > beyond)
+        if patience > 1 and bundle.steps > LOOKED_AT and out_of_reach:
             break
     bundle.finish(problem.achieved)
     return bundle.mixture() if np.isfinite(bundle.bound) else None
