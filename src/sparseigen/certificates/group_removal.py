@@ -21,6 +21,7 @@ from sparseigen.certificates.scaled_rows import improve_weights, row_ceilings, r
 from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.certificates.spectral import cholesky_defect
 from sparseigen.certificates.split_rows import (
+    STEP_WORK,
     TEMPERATURE,
     Split,
     Surroundings,
@@ -32,6 +33,13 @@ from sparseigen.certificates.split_rows import (
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import Indices, SparseVector
 
+LEAST_GAIN, WIDER_STEPS, WORTH_WIDENING = 0.06, 24, 1.5e-3
+"""Where steps gain less than the first share of the gap, more heavy variables are taken if there is work left for as
+many steps as the second, and the gap is above the third."""
+LAPS = 6
+MANY, WIDEST = 64, 0.25
+"""Where more variables than the first are chosen, a gap above this share of a k-th is too wide for any to be removed;
+but there more steps are worth their while."""
 EASY = 0.03
 """A gap below this share of a k-th is tried first: variables may be removed without more steps."""
 PASSES = 8
@@ -90,8 +98,11 @@ class Reduction:
         narrower.split.value, narrower.ease = factor * self.split.value, self.ease[kept]
         return narrower
 
-    def lower(self, steps: int, enough: float = -np.inf) -> float:
-        """So many steps more; the bound proven for the whole problem. They end where it falls below ``enough``."""
+    def lower(self, steps: int, enough: float = -np.inf, *, least_gain: float = 0.0, to_the_end: bool = True) -> float:
+        """So many steps more; the bound proven for the whole problem. They end where it falls below ``enough``.
+
+        They end early where they gain less than ``least_gain`` and, if no others follow, where they are hopeless.
+        """
         problem = self.problem
         level = problem.achieved - problem.margin
         enough = max(enough, level + 0.3 * problem.target_gap * abs(level), self.around.outer)
@@ -101,7 +112,8 @@ class Reduction:
                 level,
                 steps,
                 enough=enough,
-                hopeless_above=problem.best - problem.margin,
+                hopeless_above=problem.best - problem.margin if to_the_end else np.inf,
+                least_gain=least_gain,
                 out_of_time=lambda: problem.out_of_time,
             )
             inner = prove_split(self.split, hopeless_above=problem.best)
@@ -131,13 +143,25 @@ def split_and_search(problem: BoundProblem, most_work: float, block_work: float)
     reduction = Reduction(problem, plan.around)
     size = max(abs(problem.achieved), ZERO)
     cutoff = problem.achieved + problem.target_gap * size
-    upper, better, done = np.inf, None, 0
+    upper, better, left = np.inf, None, most_work
+    many = problem.cardinality > MANY
+    widest, most_steps = (WIDEST * size, 2 * plan.steps) if many else (size, plan.steps)
     # A row loses a product in k at most: small gaps as compared with that let most variables be removed.
-    for share, steps in ((EASY, plan.steps // 4), (0.0, plan.steps)):
-        enough = problem.achieved + share / problem.cardinality * size
-        upper = min(upper, reduction.lower(steps - done, max(plan.enough, enough)))
-        done = steps
-        if upper <= cutoff or problem.cardinality * (upper - problem.achieved) > size or problem.out_of_time:
+    for lap in range(LAPS):
+        if lap > 1:
+            wider = _widened(len(reduction.around.heavy), problem.size, left)
+            if wider == 0 or upper - problem.achieved <= WORTH_WIDENING * size:
+                break
+            reduction.widen(wider)
+        count = len(reduction.around.heavy)
+        steps = plan.steps // 4 if lap == 0 else min(int(left / (STEP_WORK * count**2)), most_steps)
+        gain = LEAST_GAIN if lap > 0 and _widened(count, problem.size, left) else 0.0
+        enough = max(plan.enough, problem.achieved + (0.0 if lap else EASY) / problem.cardinality * size)
+        reached = reduction.lower(steps, enough, least_gain=gain, to_the_end=lap > 0 and gain == 0.0)
+        left -= STEP_WORK * count**2 * reduction.split.steps
+        too_wide = problem.cardinality * (reached - problem.achieved) > widest
+        upper = min(upper, reached)
+        if upper <= cutoff or too_wide or problem.out_of_time:
             continue
         members = reduction.find_survivors(cutoff)
         if len(members) < problem.cardinality:  # nothing better than the cutoff is left
@@ -149,6 +173,12 @@ def split_and_search(problem: BoundProblem, most_work: float, block_work: float)
         if better is not None or np.isfinite(found):
             break
     return upper, better
+
+
+def _widened(count: int, size: int, work: float) -> int:
+    """Twice as many heavy variables, or as many as leave room for some steps; none where that is hardly more."""
+    most = min(2 * count, size, int((max(work, 0.0) / (WIDER_STEPS * STEP_WORK)) ** 0.5))
+    return most if most >= 1.3 * count else 0
 
 
 @dataclass

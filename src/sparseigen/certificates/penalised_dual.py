@@ -37,12 +37,13 @@ from sparseigen.certificates.factor import (
     working_memory,
 )
 from sparseigen.certificates.problem import BoundProblem, Numbers
+from sparseigen.certificates.rough_rows import can_sum_roughly
 from sparseigen.certificates.rounding import TINY, UNIT, ZERO, sum_of_largest
 from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 
-MOST_WORK, FEWEST_STEPS = 1.0e10, 8
+MOST_WORK, FEWEST_STEPS = 1.0e10, 12
 """Operations `default` may spend on the ascent, and steps that it affords whatever they cost."""
 MOST_STEPS = 400
 STEPS_ELSEWHERE, STALLED = 10, 0.01
@@ -59,6 +60,9 @@ FEW_STEPS, PATIENCE = 24, 2
 """Most steps of `default` where the gap stays open, and times more where it is nearly closed: there they prove."""
 FEW_TRIALS = 3
 """Penalties tried where steps follow."""
+LOOSE, LOOKED_AT = 0.02, 4
+"""`default` gives up an ascent that after so many steps cannot come closer than the first, relative to the answer (rows
+can, where there are any), or is out of reach."""
 SETTLED = 0.05
 """Steps end where they can lower the gap by no more than this share of it."""
 HOPELESS = 1.5
@@ -69,7 +73,7 @@ CLOSING = 1.1
 """Where only a closed gap counts, two penalties that promise more than this many times the answer are enough."""
 WIDE = 0.2
 """Relative gap of another bound above which `default` makes no ascent from a closed form twice as far out of reach."""
-LARGEST_STEP = 1.0e10
+LARGEST_STEP = 2.0e10
 """Where the matrix is not held in memory, `default` makes no ascent whose steps cost more than this, and the factor is
 not held either."""
 EXACT, NEARLY_EXACT = 1e-8, 2e-4
@@ -260,9 +264,14 @@ def _climb(problem: BoundProblem, rows: Numbers, form: ClosedForm, steps: int, p
     penalty = max(_middle(np.sort(energies_along(rows, form.direction))[::-1], cardinality), 1e-9)
     bundle = DualBundle(rows, cardinality, form.direction, penalty)
     bundle.add_form(form)
+    reach = problem.achieved + OUT_OF_REACH * (problem.best - problem.achieved)
+    rows_promise, beyond = can_sum_roughly(problem) or problem.holds_matrix, (1.0 + LOOSE) * problem.achieved
     while bundle.advance(problem.achieved):
         nearly = bundle.bound - problem.achieved <= NEARLY_EXACT * abs(bundle.bound)
         if bundle.steps > (patience * steps if nearly else steps) or has_ended(problem, bundle):
+            break
+        out_of_reach = bundle.bound > reach or (rows_promise and bundle.limit > beyond)
+        if patience > 1 and bundle.steps > LOOKED_AT and out_of_reach:
             break
     bundle.finish(problem.achieved)
     return bundle.mixture() if np.isfinite(bundle.bound) else None

@@ -37,10 +37,8 @@ SMALLEST = 512
 """Below this size exact rows cost no more."""
 LARGEST_HELD = 8192
 """Matrices up to this size are held in float32, 256 MiB; of larger ones rows are made again in every pass."""
-MOST_WORK, NOISE_WORK = 5.2e10, 3.2e10
-"""Multiplications of one pass over a matrix that is not held, half a second; fewer where no answer stands out."""
-STANDS_OUT = 2.8
-"""Above this many times the answer other bounds say that it does not: as on noise, where rows prove little too."""
+MOST_WORK = 1.4e11
+"""Multiplications of one pass over a matrix that is not held: a second or two."""
 LONGEST = 1 << 16
 """Samples up to which the error of a product in float32 is small."""
 BLOCK_ENTRIES = 1 << 21
@@ -56,9 +54,7 @@ def can_sum_roughly(problem: BoundProblem) -> bool:
     if not 0 < operator.factor_rank <= LONGEST:
         affordable = problem.columns_left >= size and size <= LARGEST_HELD
         return "rough rows" in problem.shared or problem.holds_matrix or affordable
-    work = float(size) ** 2 * operator.factor_rank
-    stands_out = problem.best <= STANDS_OUT * problem.achieved
-    return size <= LARGEST_HELD or work <= (MOST_WORK if stands_out else NOISE_WORK)
+    return size <= LARGEST_HELD or float(size) ** 2 * operator.factor_rank <= MOST_WORK
 
 
 def find_rough_rows(problem: BoundProblem) -> RoughRows | None:

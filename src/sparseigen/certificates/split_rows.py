@@ -98,6 +98,8 @@ class Split:
     value: float = np.inf
     vectors: Numbers | None = None
     """Leading eigenvectors of C after the last step, from which steps for a neighbouring cardinality go on."""
+    steps: int = 0
+    """Those that led here, when last asked for some."""
 
     def sums(self) -> tuple[Numbers, Numbers]:
         """Per row the sum of the products |M_ij| e_ij that the worst support takes, and the smallest of them."""
@@ -125,11 +127,13 @@ def lower_split(
     *,
     enough: float,
     hopeless_above: float = np.inf,
+    least_gain: float = 0.0,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Split:
     """The best split of some steps towards the level; ends where the bound falls below ``enough``.
 
-    It ends early where steps as good as the last ones would leave it above ``hopeless_above``.
+    It ends early where steps as good as the last ones would leave it above ``hopeless_above``, or where the last ones
+    gained less than the share ``least_gain`` of the gap.
     """
     moving = _Moving(split)
     best, course, stale, below, lowest = split.value, [], 0, level, np.inf
@@ -149,6 +153,8 @@ def lower_split(
             continue
         if best <= enough or out_of_time() or _is_hopeless(course, level, steps, hopeless_above):
             break
+        if _has_stalled(course, level, least_gain):
+            break
         density, smooth = _soften(values, vectors, diagonal, top, max(TEMPERATURE * (best - level), 1e-12))
         stale = 0 if smooth < lowest - GAIN * (lowest - below) else stale + 1
         lowest = min(lowest, smooth)
@@ -157,7 +163,15 @@ def lower_split(
         momentum, since = min(max(since - 2, 0) / (since + 6.0), MOMENTUM), since + 1
         if not moving.step(density, boldness * (smooth - below), momentum):
             break
-    return moving.kept_split(split, best) if improved else split
+    split = moving.kept_split(split, best) if improved else split
+    return replace(split, steps=len(course))
+
+
+def _has_stalled(course: list[float], level: float, least_gain: float) -> bool:
+    """Whether the last few steps gained less than a share of the gap."""
+    if len(course) <= 3 * LOOK_BACK:
+        return False
+    return course[-1 - 2 * LOOK_BACK] - course[-1] < least_gain * (course[-1] - level)
 
 
 def _is_hopeless(course: list[float], level: float, steps: int, hopeless_above: float) -> bool:

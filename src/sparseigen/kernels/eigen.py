@@ -26,27 +26,28 @@ class _BlasThreads:
         self.lock, self.callers = threading.Lock(), 0
         self.controller: Any = None
         self.sees_scipy = False
-        self.limits: Any = None
+        self.limits: list[Any] = []
 
     def enter(self) -> None:
-        """Limit BLAS to one thread, if nobody has yet."""
+        """Limit BLAS to one thread, if nobody has yet; once more where SciPy came in the meantime."""
         with self.lock:
             self.callers += 1
-            if self.callers > 1:
-                return
             loaded = "scipy.linalg" in sys.modules  # brings a BLAS of its own
-            if self.controller is None or loaded != self.sees_scipy:
+            fresh = self.controller is None or loaded != self.sees_scipy
+            if self.callers > 1 and not fresh:
+                return
+            if fresh:
                 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
                 self.controller, self.sees_scipy = ThreadpoolController(), loaded
-            self.limits = self.controller.limit(limits=1, user_api="blas")
+            self.limits.append(self.controller.limit(limits=1, user_api="blas"))
 
     def leave(self) -> None:
         """Give the threads back, if nobody else wants one."""
         with self.lock:
             self.callers -= 1
-            if self.callers == 0:
-                self.limits.restore_original_limits()
+            while self.callers == 0 and self.limits:
+                self.limits.pop().restore_original_limits()
 
 
 _blas_threads = _BlasThreads()

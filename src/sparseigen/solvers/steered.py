@@ -19,7 +19,7 @@ from sparseigen.certificates.group_removal import split_and_search
 from sparseigen.certificates.penalised_dual import can_ascend
 from sparseigen.certificates.portfolio import QUICK, TIGHT_SECONDS, list_bounds, try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
-from sparseigen.certificates.rough_rows import can_sum_roughly
+from sparseigen.certificates.rough_rows import LARGEST_HELD, can_sum_roughly
 from sparseigen.certificates.rounding import achieved_value
 from sparseigen.certificates.small_proof import WORK_PER_ENTRY, search_small
 from sparseigen.certificates.split_rows import MOST_WORK, THOROUGH
@@ -45,8 +45,10 @@ ROW_WORK = {"quick": 0.0, "default": 1.6e10, "thorough": 4.0e11}
 BLOCK_WORK = {"default": 1.0e8, "thorough": 5.0e9}
 """Operations of the search over blocks; a million take about 2 ms."""
 NEARLY, FEW, HOPELESS = 1e-3, 64, 0.25
-"""`default` makes no split where the gap is below the first and more variables are chosen than a search over supports
-can decide on, or where the gap is above the third."""
+"""`default` looks at no rows where the gap is below the first and more variables are chosen than a search over supports
+can decide on, and makes no split where the gap is above the third."""
+COSTLY = 2.5e-3
+"""The same where rows have to be made again in every pass."""
 MANY = 8
 """Where one variable in so many is chosen, the largest eigenvalue of all is tried before a split."""
 TINY = 64
@@ -273,7 +275,7 @@ def prove_further(steering: Steering) -> None:
     """Every other bound of the effort that this answer has not been tried with."""
     names = list_bounds(steering.operator, BOUND_EFFORTS[steering.options.effort])
     done = {"split rows", "converged split rows", _name_dual(steering)}
-    if "split rows" in steering.method:  # it began with the scaled rows
+    if "split rows" in steering.method or not _is_open(steering):  # it began with the scaled rows
         done.add("scaled rows")
     steering.lower(name for name in names if name not in done)
 
@@ -305,6 +307,11 @@ def _has_untried_dual(steering: Steering) -> bool:
     return affordable and bool(steering.untried([_name_dual(steering)]))
 
 
+def _has_early_dual(steering: Steering) -> bool:
+    """Whether the ascent comes before rows: where many variables are chosen it proves more, and costs less."""
+    return steering.cardinality > FEW and steering.operator.factor_rank > 0 and _has_untried_dual(steering)
+
+
 def _can_search_blocks(steering: Steering) -> bool:
     """Whether the matrix is held, the answer may be any vector, and was not searched from already."""
     if steering.options.nonnegative or steering.cardinality >= steering.operator.size:
@@ -319,10 +326,18 @@ def _is_tiny(steering: Steering) -> bool:
     return steering.operator.size <= TINY and _can_search_blocks(steering)
 
 
+def _is_open(steering: Steering) -> bool:
+    """Whether the gap is worth rows: `default` is content with a small one that no search over supports closes."""
+    if steering.options.effort == "thorough" or steering.cardinality <= FEW:
+        return True
+    return steering.gap > (NEARLY if steering.operator.size <= LARGEST_HELD else COSTLY)
+
+
 def _has_rows(steering: Steering) -> bool:
     """Whether there are rows at hand that were not tried with this answer."""
     problem = steering.pose()
-    return (problem.holds_matrix or can_sum_roughly(problem)) and bool(steering.untried(["scaled rows"]))
+    at_hand = problem.holds_matrix or can_sum_roughly(problem)
+    return at_hand and _is_open(steering) and bool(steering.untried(["scaled rows"]))
 
 
 def _split_promises(steering: Steering) -> bool:
@@ -330,8 +345,7 @@ def _split_promises(steering: Steering) -> bool:
     thorough = steering.options.effort == "thorough"
     if not steering.untried(["converged split rows" if thorough else "split rows"]):
         return False
-    small = steering.gap <= NEARLY and steering.cardinality > FEW
-    return thorough or not (small or steering.gap > HOPELESS)
+    return thorough or (_is_open(steering) and steering.gap <= HOPELESS)
 
 
 BEYOND_QUICK = ("default", "thorough")
@@ -342,6 +356,7 @@ STAGES = (
     StageSpec("more starts", run_more_starts, BEYOND_QUICK, proves=False),
     StageSpec("swaps", exchange, BEYOND_QUICK, proves=False),
     StageSpec("bound", prove_quickly, BEYOND_QUICK, proves=True),
+    StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_early_dual),
     StageSpec("rows", bound_rows, BEYOND_QUICK, proves=True, fits=_has_rows),
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
     StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_split_promises),

@@ -108,5 +108,4 @@ def test_costly_passes_are_not_made(rng, monkeypatch):
     """Where one pass over the rows would take too long, there are no rough rows."""
     monkeypatch.setattr(rough_rows, "LARGEST_HELD", 10)
     monkeypatch.setattr(rough_rows, "MOST_WORK", 100.0)
-    monkeypatch.setattr(rough_rows, "NOISE_WORK", 100.0)
     assert find_rough_rows(pose(covariance(draw(rng)))) is None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from sparseigen.kernels import eigen
 from sparseigen.kernels.eigen import leading_eigenpair, one_blas_thread, run_arpack, warm_eigenpair
 
 
@@ -44,6 +48,34 @@ def test_arpack_that_fails_returns_fewer():
     values, vectors = run_arpack(np.zeros((50, 50)), 1, np.ones(50))
     assert len(values) == vectors.shape[1] in (0, 1)
     assert not values.any()
+
+
+def test_scipy_that_comes_later_has_one_blas_thread_too(monkeypatch):
+    """SciPy brings a BLAS of its own, and is imported when it is first needed: often within."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    pytest.importorskip("scipy.linalg")
+    limited = []
+
+    class Controller:
+        def __init__(self):
+            self.sees_scipy = "scipy.linalg" in sys.modules
+
+        def limit(self, **_):
+            limited.append(self.sees_scipy)
+            return SimpleNamespace(restore_original_limits=limited.pop)
+
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Controller)
+    threads = eigen._BlasThreads()
+    with monkeypatch.context() as before:
+        before.delitem(sys.modules, "scipy.linalg")
+        threads.enter()
+    assert limited == [False]
+    for _ in range(2):
+        threads.enter()
+    assert limited == [False, True]
+    for _ in range(3):
+        threads.leave()
+    assert limited == []
 
 
 def test_one_blas_thread_is_given_back():
