@@ -100,9 +100,7 @@ def _follow_splits(
         level, close = _find_levels(question)
         steps = int(min((FIRST_SHARE if fresh else NEXT_SHARE) * MOST_WORK / (STEP_WORK * len(heavy) ** 2), MOST_STEPS))
         steps = max(steps, FEWEST_FIRST if fresh else FEWEST_NEXT)
-        split = lower_split(
-            split, level, steps, enough=max(close, ceiling), out_of_time=lambda: asked[-1].out_of_time
-        )
+        split = lower_split(split, level, steps, enough=max(close, ceiling), out_of_time=lambda: asked[-1].out_of_time)
         value = max(prove_split(split, hopeless_above=question.best), float(ceiling)) + question.margin
         yield question.cardinality, value, "split rows"
         if fresh and split.value - level > OUT_OF_REACH * (question.best - question.margin - level):
