@@ -122,6 +122,13 @@ class DeviceRun(Iteration):
             values = product[kept].double().cpu().numpy()
         return PowerStep(kept.cpu().numpy(), np.maximum(values, 0.0) if self.nonnegative else values, value)
 
+    def multiply(self, vectors: Sequence[SparseVector]) -> NDArray[Any]:
+        """All products by one with a block, which only small data are asked for."""
+        block = np.zeros((self.operator.size, len(vectors)))
+        for column, vector in enumerate(vectors):
+            block[vector.indices, column] = vector.weights
+        return np.ascontiguousarray(self.operator.block_apply(block).T)
+
     def advance(self, runs: Sequence[int], most: int, *, ahead: bool = True) -> Sequence[Iterable[Look]]:
         """Look at the next chunk, alternately in two rings; with ``ahead`` the one behind it is enqueued before."""
         useful = -(-most // self.steps.length)

@@ -48,9 +48,9 @@ PLAIN_STEPS = 2
 SURVEYED, SURVEYS, SURVEY_WORK = 64, 3, 2e9
 """Up to which cardinality all columns are looked at for starts, at how many of them, and multiplications for that:
 groups of few variables are missed by starts that a whole matrix suggests."""
-RACED = 3
-"""Of the points that many starts are wanted for, one in so many has them; the others have exchanges in what their
-neighbours found. On noise one in five ended up to 2 % lower."""
+RACED, SMALL = 3, 1024
+"""Of the points that many starts are wanted for, one in so many has them, and the others have exchanges in what their
+neighbours found (on noise one in five ended up to 2 % lower); up to this size, where starts cost little, all have."""
 MAX_SWEEPS = 8
 BLOCK_RTOL, BLOCK_ITERATIONS = 1e-6, 200
 """Where a block of runs ends: its supports are solved exactly and climbed from anyway."""
@@ -78,15 +78,16 @@ def warm_path(
     polished = replace(options, start="auto", polish="swap" if len(cardinalities) <= FEW_POINTS else "solve")
     with KeepWhenInterrupted(lambda inner: {k: (vector, value - shift) for k, (vector, value) in climber.best.items()}):
         anchors = [] if options.effort == "quick" else _choose_anchors(cardinalities)
-        raced = anchors if len(cardinalities) <= SHORT else _thin_out(anchors)
+        raced = _thin_out(anchors) if len(cardinalities) > SHORT and operator.size > SMALL else anchors
         climber.race(raced, polished)
         for cardinality, vector in _solve_in_block(climber.operator, cardinalities, options):
             climber.climb(cardinality, vector.indices, vector.weights)
         climber.sweep(options)
-        others = [k for k in cardinalities if k not in raced]
-        if anchors and polished.polish == "swap":
-            climber.spread(others, polished)
-            others = []
+        # Where most points are far from their neighbours, the few others are not worth a look at all columns.
+        wanted = cardinalities if 2 * len(anchors) >= len(cardinalities) else anchors
+        spread = [k for k in wanted if k not in raced] if polished.polish == "swap" else []
+        climber.spread(spread, polished)
+        others = [k for k in cardinalities if k not in raced and k not in spread]
         if options.effort != "quick" and climber.start_from(_survey_columns(climber.operator, others)):
             climber.sweep(options)
     return [(vector, value - shift) for vector, value in climber.points()]

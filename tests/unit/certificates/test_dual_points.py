@@ -166,3 +166,32 @@ def test_streamed_dual_bound_is_above_what_its_parts_prove():
         assert np.isinf(dual_values(broken)).all()
     rho[3] = np.nan
     assert np.isinf(dual_values(parts._replace(remainders=rho))).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mixtures_are_above_what_their_points_prove_together(seed):
+    """Against the exact combination with weights of sum one, however the given ones add up."""
+    rng = np.random.default_rng(seed)
+    sets = [rng.standard_normal((7, 3)) * 10.0**shift for shift in (0, 1, -1)]
+    parts = [DualParts(points.T @ points, float((points**2).sum()), rng.random(7)) for points in sets]
+    for weights in (rng.random(3), np.array([0.0, 1.0, 0.0]), np.array([1e-9, 0.3, 7.0])):
+        shares = [share / sum(exact(weights)) for share in exact(weights)]
+        sums = zip(*(exact(part.remainders) for part in parts), strict=True)
+        mixed = sorted(sum(share * rho for share, rho in zip(shares, rhos, strict=True)) for rhos in sums)
+        grams = [[[sum(row[i] * row[j] for row in exact(z)) for j in range(3)] for i in range(3)] for z in sets]
+        products = [
+            [sum(w * one[i][j] for w, one in zip(shares, grams, strict=True)) for j in range(3)] for i in range(3)
+        ]
+        values = dual_values(mix_parts(parts, weights))
+        for cardinality in (1, 4, 7):
+            total, bound = sum(mixed[-cardinality:]), float(values[cardinality - 1])
+            assert bounds_eigenvalues(exact(bound) - total, products)
+            assert not bounds_eigenvalues(exact(bound * (1.0 - 1e-12)) - total, products)
+
+
+def test_unusable_dual_points_without_weight_do_not_spoil_a_mixture(rng):
+    points = rng.standard_normal((5, 2))
+    good = DualParts(points.T @ points, float((points**2).sum()), rng.random(5))
+    bad = good._replace(squares=np.inf, remainders=np.full(5, np.inf))
+    assert np.isfinite(dual_values(mix_parts([good, bad], [1.0, 0.0]))).all()
+    assert np.isinf(dual_values(mix_parts([good, bad], [0.5, 0.5]))).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sparseigen as se
-from sparseigen.certificates.path_splits import _raise_others, _sum_rows, split_values
+from sparseigen.certificates.path_splits import Group, _is_worth_steps, _raise_others, _sum_rows
 from sparseigen.certificates.paths import certify_path
 from sparseigen.certificates.problem import BoundProblem
 from sparseigen.certificates.rounding import achieved_value
@@ -41,11 +41,24 @@ def test_every_bound_holds(seed, heavy, monkeypatch):
     monkeypatch.setattr("sparseigen.certificates.path_splits.HEAVY", 1)
     matrix = draw(seed)
     whole, questions = ask(matrix, [2, 3, 5])
-    seen = list(split_values(questions))
-    assert {k for k, _, _ in seen} == {2, 3, 5}
+    monkeypatch.setattr("sparseigen.certificates.path_splits.HOPELESS", 1.0)
+    group, bounds = Group(questions), np.full(12, np.inf)
+    seen = list(group.bound_rows())
+    assert [k for k, _, _ in seen] == [2, 3, 5]
+    for k, value, _ in seen:
+        bounds[k - 1] = value
+    seen += group.lower_splits(bounds)
+    assert {name for _, _, name in seen} == {"scaled rows", "split rows"}
     for k, value, name in seen:
         assert whole.unscale_bound(value) >= brute_force(matrix, k)
-        assert name in ("scaled rows", "split rows")
+        assert name == "scaled rows" or value < 1.01 * bounds[k - 1]
+
+
+def test_steps_are_made_where_they_may_close_a_gap():
+    _, (question,) = ask(draw(1), [3])
+    for best, cardinality, worth in ((1.1, 3, True), (2.0, 3, False), (1.0005, 3, True), (1.0005, 99, False)):
+        question.best, question.cardinality = best * question.achieved, cardinality
+        assert _is_worth_steps(question) == worth
 
 
 def test_rows_of_a_group_are_those_of_its_points(rng):

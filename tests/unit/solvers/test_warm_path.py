@@ -9,7 +9,7 @@ import sparseigen as se
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
 from sparseigen.solvers.interface import SolverOptions
-from sparseigen.solvers.warm_path import _Climber, warm_path
+from sparseigen.solvers.warm_path import RACED, _Climber, _thin_out, warm_path
 
 
 def test_path_takes_answers_from_larger_and_smaller_cardinalities(rng) -> None:
@@ -45,3 +45,33 @@ def test_small_groups_far_from_the_leading_directions_are_found(rng) -> None:
     assert set(points[6][0].indices) == set(range(590, 596))
     for k in (2, 4, 6, 9):
         assert points[k][1] >= se.sparse_eigenvector(operator, k, start="columns").value * (1 - 1e-9)
+
+
+def test_a_third_of_the_anchors_is_solved_from_many_starts_both_ends_included() -> None:
+    assert RACED == 3
+    assert _thin_out(range(9)) == [0, 3, 6, 8]
+    assert _thin_out([4]) == [4]
+
+
+def test_points_between_are_found_by_exchanges_in_their_neighbours(rng) -> None:
+    data = rng.standard_normal((30, 80)) * rng.uniform(0.5, 2.0, 80)
+    operator, grid = se.covariance(data), [2, 3, 4, 5, 7, 9, 12, 16, 22, 30]
+    climber = _Climber(operator, grid)
+    options = SolverOptions(start="auto", polish="swap")
+    climber.race([2, 30], options)
+    climber.sweep(options)
+    before = dict(climber.best)
+    climber.spread(grid[1:-1], options)
+    assert any(climber.best[k][1] > before[k][1] * (1.0 + 1e-6) for k in grid)
+    for k in grid:
+        assert climber.best[k][1] >= before[k][1]
+        assert climber.best[k][1] >= 0.99 * se.sparse_eigenvector(operator, k, certify=False).value
+
+
+def test_paths_of_indefinite_matrices_are_those_of_single_solves(rng) -> None:
+    """Points are climbed on a shifted matrix, and solved from many starts on the one given."""
+    matrix = rng.standard_normal((40, 40))
+    matrix, grid = matrix + matrix.T, [2, 3, 4, 5, 7, 9, 12, 16, 22, 30]
+    for (vector, value), k in zip(warm_path(as_operator(matrix), grid, SolverOptions()), grid, strict=True):
+        assert value == pytest.approx(vector.weights @ matrix[np.ix_(vector.indices, vector.indices)] @ vector.weights)
+        assert value >= se.sparse_eigenvector(matrix, k, certify=False).value * (1.0 - 1e-3)
