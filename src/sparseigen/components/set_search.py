@@ -335,7 +335,7 @@ def search_set(problem: SetProblem, effort: SearchEffort, rng: np.random.Generat
         consider(problem, columns)
         if problem.late or problem.closed:
             break
-        if effort.rounds and problem.best is not None and not listed:
+        if effort.rounds and not listed:
             listed = True
             if search_listed(problem):
                 return problem.best
