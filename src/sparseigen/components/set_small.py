@@ -8,6 +8,7 @@ are left, all are first brought near the constraint in one batch.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,14 +21,21 @@ from sparseigen.components.set_moves import LEAST_GAIN, Matrix, Support, Vector,
 if TYPE_CHECKING:
     from sparseigen.components.set_search import SetProblem
 
+TINY = 100
+"""Supports of a component that any search goes through."""
 MOST_SOLVED = 24
 """Tuples of supports that are solved."""
 MOST_APPROACHED = 4000
 """Of a longer list, the tuples that are brought near the constraint in one batch, to see which to solve."""
 PENALTIES = tuple(np.geomspace(0.1, 10.0, 10))
 """Relative to the largest eigenvalue."""
-STEPS, MOST_WORK = 150, 6e8
+STEPS, MOST_WORK = 60, 1e8
 """Steps of the prices that shorten the list, and what they may cost."""
+
+
+def is_tiny(problem: SetProblem) -> bool:
+    """Whether there are so few supports that even a quick search goes through them."""
+    return all(comb(problem.size, k) <= TINY for k in problem.cardinalities)
 
 
 def search_listed(problem: SetProblem) -> bool:
