@@ -63,7 +63,7 @@ class SetEffort:
 SET_EFFORTS = {
     "cheap": SetEffort(0, 0, "quick"),
     "quick": SetEffort(60, 60, "quick", 60, 2e7),
-    "default": SetEffort(320, 200, "default", 300, 1e9),
+    "default": SetEffort(320, 200, "default", 240, 3e8),
     "thorough": SetEffort(1500, 280, "tight", 1000, 3e10),
 }
 """By the names that searches have; "cheap" is Ky Fan's bound alone."""

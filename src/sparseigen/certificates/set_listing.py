@@ -114,7 +114,7 @@ class _Supports:
         self.order = np.argsort(self.numbers, kind="stable")
 
     def find(self, numbers: Indices) -> Numbers:
-        """The largest eigenvalues of supports by their numbers; zero for the empty one."""
+        """The largest eigenvalues of supports by their numbers; none, minus infinity, of the empty one."""
         at = self.order[np.searchsorted(self.numbers[self.order], numbers).clip(max=len(self.order) - 1)]
         return np.where(numbers == 0, -np.inf, self.values[at])
 
@@ -143,7 +143,8 @@ class _Supports:
             bits = shared[one] @ self.bits
             left, right = self.find(self.numbers[first[one]] - bits), self.find(self.numbers[second[one]] - bits)
             either = np.maximum(left + self.values[second[one]], self.values[first[one]] + right)
-            limits[one] = np.minimum(limits[one], either + 2.0 * UNIT * np.abs(either))
+            either += 2.0 * UNIT * np.abs(np.where(np.isfinite(either), either, 0.0))
+            limits[one] = np.minimum(limits[one], either)
         joint = np.flatnonzero((counts > 1) | uncorrelated)
         limits[joint] = self.limit_unions((first[joint], second[joint]), limits[joint])
         return limits
@@ -240,6 +241,8 @@ def _list_triples(
     for t, s in ((0, 1), (0, 2), (1, 2)):
         kinds, which = np.unique(triples[:, t] * count + triples[:, s], return_inverse=True)
         total += every.limit_pairs(kinds // count, kinds % count, uncorrelated=uncorrelated)[which]
+    possible = np.isfinite(total)
+    triples, total = triples[possible], total[possible]
     limits = 0.5 * total + 4.0 * UNIT * np.abs(total)
     above = limits > floor
     triples, limits = triples[above], limits[above]

@@ -37,6 +37,7 @@ from sparseigen.cli.output import (
     save,
     save_report,
 )
+from sparseigen.cli.sets import constraint_option, disjoint_flag, find_set
 from sparseigen.errors import SolveInterrupted, SparseigenError
 
 if TYPE_CHECKING:  # the command line starts without the numerical packages
@@ -104,6 +105,8 @@ certify_flag = flag("--certify/--no-certify", default=True, help="Prove how far 
     default=1000,
     help="Limit for each run; reaching it ends with exit code 4.",
 )
+@constraint_option
+@disjoint_flag
 @certify_flag
 @effort_option
 @time_limit_option
@@ -124,6 +127,8 @@ def pca(
     max_cardinality: int | None,
     samples: int | None,
     start: str | None,
+    constraint: str | None,
+    disjoint: bool,
     stability: int,
     reading: Reading,
     output: Output,
@@ -135,7 +140,8 @@ def pca(
     rate of 1%. With -k each component has K variables. The table shows loadings, the share of the variance, what of it
     the component adds to those before it, the earlier component that it is correlated with most, and the certificate,
     which speaks of what those before it leave: 'optimal' is a proof, 'gap 1.2%' says how far from the best the
-    answer can be at most.
+    answer can be at most. With --constraint or --disjoint all components are found together, and one sentence says
+    what is proven of the set.
     Ctrl-C prints the best answer so far and ends with exit code 4.
 
     Example: sparseigen pca measurements.csv --report components.html
@@ -150,17 +156,21 @@ def pca(
         loaded = load(data, reading)
         options["start"] = None if start is None else read_start(start)
         working.step("solving")
+        results: Any
         try:
-            results, significance = _find_components(
-                loaded,
-                wanted,
-                count,
-                output,
-                n_samples=samples,
-                max_cardinality=max_cardinality,
-                on_iteration=working,
-                **options,
-            )
+            if constraint is not None or disjoint:
+                results = find_set(loaded, wanted, count, constraint=constraint, disjoint=disjoint, options=options)
+            else:
+                results, significance = _find_components(
+                    loaded,
+                    wanted,
+                    count,
+                    output,
+                    n_samples=samples,
+                    max_cardinality=max_cardinality,
+                    on_iteration=working,
+                    **options,
+                )
         except SolveInterrupted as stop:
             results = [*stop.completed, *([] if stop.result is None else [stop.result])]
             if not results:
@@ -168,7 +178,7 @@ def pca(
             early = "stopped early: the best answer so far is shown"
         steady = (
             _find_stability(loaded, results, working, stability, options["deflation"])
-            if early is None and results
+            if early is None and results and constraint is None and not disjoint
             else None
         )
         working.step("writing")
@@ -178,6 +188,8 @@ def pca(
                 loaded, results, working, quick=early is not None, stability=steady, significance=significance
             )
     facts = {"cardinality": cardinality, "deflation": options["deflation"]}
+    if constraint is not None or disjoint:
+        facts |= {"deflation": "", "constraint": constraint, "disjoint": disjoint}
     _show_components(loaded, results, output, facts, significance=significance, stability=steady)
     if page is not None:
         save_report(output, page)
@@ -247,7 +259,7 @@ def _find_components(
 
 def _show_components(
     loaded: Loaded,
-    results: Sequence[Any],
+    results: Any,
     output: Output,
     facts: dict[str, Any],
     *,
@@ -262,23 +274,27 @@ def _show_components(
         return
     from sparseigen.components.variance import find_overlap, word_redundancy
     from sparseigen.report.words import components_table
+    from sparseigen.results import ComponentSet
 
     overlap = find_overlap(loaded.operator, [result.vector for result in results])
     shares = (overlap.plain / overlap.total).tolist()
-    answer = [result.to_dict() | overlap.to_dict(j) for j, result in enumerate(results)]
+    answer: Any = [result.to_dict() | overlap.to_dict(j) for j, result in enumerate(results)]
     if significance is not None:
         for component, entry in enumerate(answer):
             entry["significance"] = significance.to_dict(component)
     if stability is not None:
         for component, entry in enumerate(answer):
             entry["stability"] = stability.to_dict(component)
-    table = ""
+    table, joint = "", "constraint" in facts and isinstance(results, ComponentSet)
+    if joint:
+        answer = results.to_dict() | {"statement": results.describe(), "components": answer}
     if not (output.json or output.csv):
         text = components_table(results, shares, overlap=overlap, significance=significance, stability=stability)
+        text += f"\n\n{results.describe()}" if joint else ""
         table = f"{loaded.title()}\n\n{text}"
     emit(output, table=table, answer=answer, rows=loading_rows(list(results)))
     repeated = word_redundancy(overlap, facts["deflation"])
-    if repeated is not None:
+    if repeated is not None and "constraint" not in facts:
         note(output, f"warning: {repeated}")
     if output.out is not None:
         files = component_files(loaded, list(results)) | {"components.csv": as_csv(*component_rows(results, overlap))}

@@ -31,7 +31,7 @@ from sparseigen.components.set_moves import (
     solve_supports,
     spread,
 )
-from sparseigen.components.set_small import search_listed
+from sparseigen.components.set_small import is_tiny, search_listed
 
 CLOSE = 5e-4
 """A set this close to Ky Fan's bound, relatively, is not searched further."""
@@ -333,12 +333,12 @@ def search_set(problem: SetProblem, effort: SearchEffort, rng: np.random.Generat
     listed = False
     for columns in _list_starts(problem, effort):
         consider(problem, columns)
-        if problem.late or problem.closed:
-            break
-        if effort.rounds and problem.best is not None and not listed:
+        if not listed and (effort.rounds or is_tiny(problem)):
             listed = True
             if search_listed(problem):
                 return problem.best
+        if problem.late or problem.closed:
+            break
     stale = 0
     for done in range(max(effort.rounds, FIRST_ROUNDS)):
         if (
