@@ -11,6 +11,7 @@ namespace {
 using Word = std::uint64_t;
 constexpr std::size_t kWordBits = 64;
 constexpr std::size_t kMostCandidates = 4096;
+constexpr std::int64_t kEntryWork = 4;  // an entry far from the last one, in words
 constexpr std::size_t kRowWork = 8;  // what a row costs beside its words, in words
 
 // Without instructions of its own for it, which not every machine has.
@@ -196,7 +197,7 @@ public:
 
     std::vector<std::int32_t> chosen;
 
-    void find(std::int32_t first, std::int64_t count, std::int64_t least, std::int64_t central) {
+    void find(std::int32_t first, std::int64_t count, std::int64_t least, std::int64_t central, Around& around) {
         chosen.clear();
         const std::int32_t since = central > least ? -1 : first;  // others are central too: none is earlier
         const std::int32_t *begin = later(first, since), *end = neighbours_ + starts_[first + 1];
@@ -204,7 +205,9 @@ public:
         near_.clear();
         for (const std::int32_t* v = begin; v < end; ++v) {
             place_[at(*v)] = 0;
-            for (const std::int32_t *u = later(*v, since), *stop = neighbours_ + starts_[*v + 1]; u < stop; ++u)
+            const std::int32_t *stop = neighbours_ + starts_[*v + 1], *u = later(*v, since);
+            spend(stop - u, around);
+            for (; u < stop; ++u)
                 if (shared_[at(*u)]++ == 0) near_.push_back(*u);
         }
         const std::int64_t joined = central + least - count;
@@ -223,6 +226,7 @@ public:
         around.open(chosen.size(), static_cast<std::size_t>(middle - chosen.begin()));
         for (std::size_t i = 0; i < chosen.size(); ++i) place_[at(chosen[i])] = static_cast<std::int32_t>(i);
         for (std::size_t i = 0; i < chosen.size(); ++i) {
+            spend(starts_[chosen[i] + 1] - starts_[chosen[i]], around);
             for (std::int64_t e = starts_[chosen[i]]; e < starts_[chosen[i] + 1]; ++e) {
                 const std::int32_t other = neighbours_[e];
                 if (other == first) around.join(i, chosen.size());
@@ -233,6 +237,10 @@ public:
     }
 
 private:
+    void spend(std::int64_t entries, Around& around) {
+        around.work += kEntryWork * entries;
+        loop_.add(static_cast<std::size_t>(kEntryWork * entries));
+    }
     static std::size_t at(std::int32_t v) { return static_cast<std::size_t>(v); }
     const std::int32_t* later(std::int32_t v, std::int32_t first) const {
         return std::upper_bound(neighbours_ + starts_[v], neighbours_ + starts_[v + 1], first);
@@ -241,6 +249,7 @@ private:
     const std::int64_t* starts_;
     const std::int32_t* neighbours_;
     std::vector<std::int32_t> shared_, place_, near_;
+    CheckedLoop loop_;
 };
 
 }  // namespace
@@ -252,7 +261,8 @@ LocalAnswer find_local_set(const std::int64_t* starts, const std::int32_t* neigh
     Candidates candidates(starts, neighbours, size);
     for (std::size_t v = 0; v < size; ++v) {
         const std::int32_t first = static_cast<std::int32_t>(v);
-        candidates.find(first, count, least, central);
+        candidates.find(first, count, least, central, around);
+        if (around.given_up()) return {-1, around.work};
         const std::vector<std::int32_t>& others = candidates.chosen;
         if (static_cast<std::int64_t>(others.size()) < count - 1) continue;
         if (others.size() > kMostCandidates) return {-1, around.work};

@@ -30,7 +30,6 @@ WITHOUT_MODULE = {
 
 SHORT = {
     "__main__.py": "python -m sparseigen",
-    "kernels/graph.py": "chooses one of two modules; a place in either would load it",
 }
 """Modules of less than FEWEST_LINES lines, and why they are not part of another."""
 

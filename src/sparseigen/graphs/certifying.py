@@ -6,6 +6,7 @@ and what they weigh among themselves is a constant. A set with them weighs as mu
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -115,7 +116,8 @@ class Certifier:
         if SmallSets.applies(facts) and any(bracket.gap > effort.gap for bracket in opened):
             larger = min(bracket.count for bracket in opened) > LARGEST
             share = SHARE_OF_LARGER if larger else LOCAL_SHARES[effort.branch]
-            small = SmallSets(facts, self.known, min(share * work, LOCAL_WORK), deadline)
+            seconds = share * (deadline - time.perf_counter())
+            small = SmallSets(facts, self.known, min(share * work, 1e9 * seconds, LOCAL_WORK), deadline)
             small.climb(opened, effort.gap)
             work = max(LEAST_SHARE * work, work - small.work_done)
             self.known = small.bounds()

@@ -82,8 +82,8 @@ def densest_k_subgraph(
         Seconds after which the best set so far and its bound are returned, with ``stop_reason`` "time_limit"; looked
         at between starts, exchanges and steps of the bound.
     connected : bool
-        Search connected groups: every vertex of the set can be reached from every other within it. The bound is that of
-        all groups, so it holds for these.
+        Search connected groups: every vertex of the set can be reached from every other within it; of a graph on a
+        cluster, among the vertices of its core. The bound is that of all groups, so it holds for these.
     on_bracket : callable, optional
         Called as ``on_bracket(k, low, high)`` with the bracket on the density whenever a proof has gone a step further.
     rng : None, int or numpy.random.Generator

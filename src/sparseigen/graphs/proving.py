@@ -21,7 +21,7 @@ from sparseigen.kernels.graph import Integers
 
 TOLERANCES = (0.01, 0.0, -0.02)
 """What leaving the part may seem to gain: larger parts are made only where a proof shows it does."""
-PART_WORK = 200.0
+PART_WORK = 60.0
 """Nanoseconds per arc that finding a part takes."""
 MOST_HELD = 1 << 23
 """Entries of the matrices of all sizes that are searched at the same time."""

@@ -2,14 +2,14 @@
 
 Let no j - 1 vertices have more than U_{j-1} edges. In a set of j vertices with more than L edges every vertex then has
 at least d = L + 1 - U_{j-1} neighbours in the set: without it at most U_{j-1} edges are left. So the set survives when
-vertices with fewer than d neighbours leave the graph, and edges whose ends share fewer than 2d - j neighbours, again and
-again; what is left is little, and `kernels.local_sets` searches it around each vertex. Where it finds no set, U_j = L;
-where it does, L rises. For 2d < j - 1 the search goes by the vertices with the average number of neighbours, 2 (L + 1)/j,
-or more; where that and d are not above j - 2 either, the size is given up.
+vertices with fewer than d neighbours leave the graph, and edges whose ends share fewer than 2d - j neighbours, again
+and again; what is left is little, and `kernels.local_sets` searches it around each vertex. Where it finds no set,
+U_j = L; where it does, L rises. For 2d < j - 1 the search goes by the vertices with the average number of neighbours,
+2 (L + 1)/j, or more; where that and d are not above j - 2 either, the size is given up.
 
-Two rules bound the sizes that are too large for that. Every edge is in j - 2 of the j sets that leave one vertex out, so
-that U_j <= j U_{j-1} / (j - 2); and some vertex of every set has no more neighbours in it than the degeneracy c of the
-graph, so that U_j <= U_{j-1} + c. Both keep what is gained for small sets. All numbers are whole.
+Two rules bound the sizes that are too large for that. Every edge is in j - 2 of the j sets that leave one vertex out,
+so that U_j <= j U_{j-1} / (j - 2); and some vertex of every set has no more neighbours in it than the degeneracy c of
+the graph, so that U_j <= U_{j-1} + c. Both keep what is gained for small sets. All numbers are whole.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from sparseigen.graphs.search import SHAKE, resize_set
 from sparseigen.graphs.vertex_sets import VertexSet
 from sparseigen.kernels import graph as graph_kernels
 from sparseigen.kernels.graph import Integers, Rows
-from sparseigen.kernels.local_sets import FOUND, NONE
+from sparseigen.kernels.local_sets import FOUND, GIVEN_UP, NONE
 
 METHOD = "local search"
 LARGEST = 40
 """Sets of more vertices are not searched for around each vertex."""
 LARGEST_HELPED = 128
 """What is known of small sets says little of sets of more vertices."""
-WORD_WORK, SHARED_WORK, ARC_WORK, VERTEX_WORK, SIZE_WORK = 0.7, 5.0, 30.0, 50.0, 3e5
-"""Nanoseconds, about: per word that the search compares, per path of two edges, per arc of a graph that is reduced or
-searched, per vertex of the graph and set that is polished, per set."""
+WORD_WORK, SHARED_WORK, ARC_WORK, ORDER_WORK, VERTEX_WORK, SIZE_WORK = 0.7, 5.0, 30.0, 250.0, 50.0, 3e5
+"""Nanoseconds, about: per word that the search compares, per path of two edges, per arc of a graph that is reduced,
+per arc of one that is searched, per vertex of the graph and set that is polished, per set."""
 MOST_ROUNDS = 20
 ENOUGH = 0.02
 """Another round of leaving out follows where the last one took more than this share of the entries."""
@@ -149,6 +149,9 @@ class SmallSets:
         none = np.zeros(0, dtype=np.int64)
         if rows.size < size:
             return NONE, none
+        self.work_left -= ORDER_WORK * len(rows.neighbours)
+        if self.work_left <= 0.0:
+            return GIVEN_UP, none
         left = IntegerGraph(rows, np.zeros(rows.size, dtype=np.int64), 1.0, True)
         order, _ = graph_kernels.peel(left.rows, left.loops, left.no_flags())
         rank = np.empty(rows.size, dtype=np.int64)
@@ -158,7 +161,7 @@ class SmallSets:
         verdict, places, work = graph_kernels.find_local_set(
             ordered.starts, ordered.neighbours, size, edges, least, central, self.caps[: size + 1], most
         )
-        self.work_left -= WORD_WORK * work + 2.0 * ARC_WORK * len(rows.neighbours)
+        self.work_left -= WORD_WORK * work
         return verdict, order[places]
 
     def _reduce(self, least: int, shared: int) -> tuple[Rows, Integers]:
@@ -174,14 +177,19 @@ class SmallSets:
             before = len(rows.neighbours)
             self.work_left -= ARC_WORK * before
             rows, numbers = _drop_vertices(rows, numbers, least)
-            if shared > 0 and len(rows.neighbours):
-                degrees = np.diff(rows.starts)
-                self.work_left -= SHARED_WORK * float((degrees.astype(float) ** 2).sum())
+            if shared > 0 and self._affords_paths(rows):
                 rows = _drop_edges(rows, graph_kernels.count_shared(rows.starts, rows.neighbours) >= shared)
             if before - len(rows.neighbours) <= ENOUGH * before:
                 break
         self._reduced = (least, shared, rows, numbers)
         return rows, numbers
+
+    def _affords_paths(self, rows: Rows) -> bool:
+        """Whether there is work left to look at all paths of two edges; if so, it is spent."""
+        work = SHARED_WORK * float((np.diff(rows.starts).astype(np.float64) ** 2).sum())
+        affords = work <= self.work_left
+        self.work_left -= work if affords else 0.0
+        return affords
 
 
 def _drop_vertices(rows: Rows, numbers: Integers, least: int) -> tuple[Rows, Integers]:

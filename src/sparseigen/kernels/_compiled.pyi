@@ -287,6 +287,18 @@ def decode_webgraph(
     successors: NDArray[Any],
     /,
 ) -> int: ...
+def graph_count_shared(starts: NDArray[Any], neighbours: NDArray[Any], shared: NDArray[Any], /) -> None: ...
+def graph_find_local_set(
+    starts: NDArray[Any],
+    neighbours: NDArray[Any],
+    edges: int,
+    least: int,
+    central: int,
+    caps: NDArray[Any],
+    most_work: int,
+    chosen: NDArray[Any],
+    /,
+) -> tuple[int, int]: ...
 def graph_project_rows(
     point: NDArray[Any],
     mirror: NDArray[Any],

@@ -7,9 +7,9 @@ c + d - j + 2 >= 1 where they are not joined, so that the set lies within two st
 central one have less than c neighbours in the set; for c = d all vertices are central and none is before.
 
 Among what is left around a first central vertex a branch takes a vertex or leaves it for good, and ends where a vertex
-cannot have d neighbours, or where no choice of the q missing vertices can bring enough edges: e edges so far and, for the
-best q vertices, their edges to those taken and half of at most q - 1 edges to others; or those edges and the most edges
-that any q vertices have.
+cannot have d neighbours, or where no choice of the q missing vertices can bring enough edges: e edges so far and, for
+the best q vertices, their edges to those taken and half of at most q - 1 edges to others; or those edges and the most
+edges that any q vertices have.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
-MOST_CANDIDATES, WORD, ROW_WORK = 4096, 64, 8
-"""ROW_WORK: what a row costs beside its words, in words."""
+MOST_CANDIDATES, WORD, ROW_WORK, ENTRY_WORK = 4096, 64, 8, 4
+"""ROW_WORK: what a row costs beside its words, in words; ENTRY_WORK: what an entry costs where it is not a bit."""
 FOUND, NONE, GIVEN_UP = 1, 0, -1
 
 
@@ -49,18 +49,23 @@ def find_local_set(
 ) -> tuple[int, Integers, int]:
     """A set of ``count`` vertices with ``edges`` edges, each of its vertices with ``least`` neighbours in it.
 
-    One of them must have ``central`` neighbours in it, with least + central > count - 2: sets without one are not looked
-    for. Gives the verdict (FOUND, NONE, GIVEN_UP), the set, and the work: words of 64 vertices compared. ``caps``: entry q bounds the edges of any q
-    vertices. Sets whose first central vertex, in the order of the numbers, comes early are looked for first.
+    One of them must have ``central`` neighbours in it, with least + central > count - 2: sets without one are not
+    looked for. Gives the verdict (FOUND, NONE, GIVEN_UP), the set, and the work: words of 64 vertices compared, about.
+    ``caps``: entry q bounds the edges of any q vertices. Sets whose first central vertex, in the order of the numbers,
+    comes early are looked for first.
     """
     search = _Around(count, edges, least, central, caps.tolist(), most_work)
     rows = [set(neighbours[first:last].tolist()) for first, last in pairwise(starts.tolist())]
     for first in range(len(rows)):
-        others = _find_candidates(rows, first, count, least, central)
+        others, work = _find_candidates(rows, first, count, least, central)
+        search.work += ENTRY_WORK * work
+        if search.work > most_work:
+            return GIVEN_UP, np.zeros(0, dtype=np.int64), search.work
         if len(others) < count - 1:
             continue
         if len(others) > MOST_CANDIDATES:
             return GIVEN_UP, np.zeros(0, dtype=np.int64), search.work
+        search.work += ENTRY_WORK * sum(len(rows[vertex]) for vertex in others)
         numbers = [*others, first]
         place = {vertex: number for number, vertex in enumerate(numbers)}
         search.rows = [sum(1 << place[u] for u in rows[vertex] if u in place) for vertex in numbers]
@@ -72,19 +77,22 @@ def find_local_set(
     return NONE, np.zeros(0, dtype=np.int64), search.work
 
 
-def _find_candidates(rows: list[set[int]], first: int, count: int, least: int, central: int) -> list[int]:
-    """Vertices that share enough neighbours with a first central one; where all are central, later ones."""
+def _find_candidates(rows: list[set[int]], first: int, count: int, least: int, central: int) -> tuple[list[int], int]:
+    """Vertices that share enough neighbours with a first central one, later ones where all are central; the work."""
     since = -1 if central > least else first
     joined = {u for u in rows[first] if u > since}
     if len(joined) < central:
-        return []
+        return [], 0
     shared: dict[int, int] = dict.fromkeys(joined, 0)
+    work = 0
     for vertex in joined:
-        for other in rows[vertex]:
-            if other > since and other != first:
-                shared[other] = shared.get(other, 0) + 1
+        others = [other for other in rows[vertex] if other > since]
+        work += len(others)
+        for other in others:
+            shared[other] = shared.get(other, 0) + 1
+    shared.pop(first, None)
     needed = central + least - count
-    return sorted(u for u, number in shared.items() if number >= (needed if u in joined else needed + 2))
+    return sorted(u for u, number in shared.items() if number >= (needed if u in joined else needed + 2)), work
 
 
 class _Around:

@@ -1,5 +1,7 @@
 """Small sets: no bound below what enumeration finds, and sparse graphs proven where relaxations stay open."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -55,6 +57,9 @@ def test_small_sets_of_a_large_sparse_graph_are_proven():
     result = se.densest_k_subgraph(graph, 6, effort="thorough")
     assert result.certificate.optimal
     assert result.certificate.method == METHOD
+    assert se.verify(result, graph)
+    boasted = replace(result.certificate, upper_bound=0.99 * result.certificate.upper_bound, lower_bound=0.0)
+    assert not se.verify(replace(result, certificate=boasted), graph, time_limit=0.5)
 
 
 @pytest.mark.parametrize("kind", ["weights", "loops"])
