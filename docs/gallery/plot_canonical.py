@@ -2,7 +2,7 @@
 Canonical correlations of few variables, and of noise
 =====================================================
 
-Two blocks of measurements of the same tumours: the first fifteen columns of the breast cancer data and the other fifteen.
+Two blocks of measurements of the same tumours: the first fifteen columns of the breast cancer data and the others.
 Which three of each have most in common?
 """
 
@@ -35,8 +35,9 @@ axis.legend()
 # Beware of noise
 # ---------------
 #
-# A certificate speaks of the samples at hand. Where variables are many and samples few, some variables correlate by chance,
-# and a search through all of them finds those. Here both blocks are independent noise, 50 samples, more and more variables:
+# A certificate speaks of the samples at hand. Where variables are many and samples few, some variables correlate by
+# chance, and a search through all of them finds those. Here both blocks are independent noise: 50 samples, more and
+# more variables.
 
 rng = np.random.default_rng(0)
 sizes = [5, 10, 20, 40, 100]
@@ -56,8 +57,8 @@ axis.legend()
 print([f"{value:.2f}" for value in fitted])
 
 # %%
-# What was fitted looks strong; samples left out say that there is nothing. ``evidence`` also shuffles the samples of one
-# block and counts how often chance does as well:
+# What was fitted looks strong; samples left out say that there is nothing. ``evidence`` also shuffles the samples of
+# one block and counts how often chance does as well:
 
 plain = se.SparseCCA(cardinality=(3, 3), effort="quick")
 print("tumours:", plain.evidence(first.iloc[:150], second.iloc[:150], permutations=9))

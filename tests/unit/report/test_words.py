@@ -102,8 +102,8 @@ def test_quotients_are_called_quotients_and_correlations_correlations(rng) -> No
     wider = dataclasses.replace(pair.certificate, upper_bound=0.99)
     open_ = dataclasses.replace(pair, certificate=wider)
     assert component_sentence(open_, None, after_others=True) == (
-        f"In what the ones before it leave, this correlation is {pair.value:.5g}. It is proven that no 2 and 1 variables "
-        "of the two blocks have a larger one than 0.99."
+        f"In what the ones before it leave, this correlation is {pair.value:.5g}. It is proven that no 2 and 1 "
+        "variables of the two blocks have a larger one than 0.99."
     )
     page = se.report.component_report([pair], title="Two blocks", settings={"evidence": "held out 0.5"})
     assert "the largest correlation?" in page.html
