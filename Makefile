@@ -10,7 +10,8 @@ export SPARSEIGEN_DATA ?= $(abspath $(wildcard ../shared/data))
 
 .PHONY: help demo test test-torch test-browser pictures docs lint \
   test-ecosystem wheel-test lock lock-dev lock-oldest audit test-oldest test-newest coverage mutants fuzz stress sanitize \
-  reproduce bench bench-quick bench-micro bench-certificates bench-choosing bench-graphs bench-sets bench-scale clean
+  reproduce bench bench-quick bench-micro bench-certificates bench-choosing bench-graphs bench-sets bench-generalised \
+  bench-scale clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -34,6 +35,7 @@ help:
 	@echo "make bench-choosing  number of components and of variables: planted, noise, fresh designs, beside other rules"
 	@echo "make bench-graphs  densest subgraphs: what is proven, Frank-Wolfe beside ours, 100 million arcs"
 	@echo "make bench-sets  sets of components: beside msPCA's and nsprcomp's algorithms, gaps, enumerated truth"
+	@echo "make bench-generalised  sparse CCA, discriminants and slow modes: enumerated truth, cca-zoo, other classifiers, eigh"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
 	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
 	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs, checked in exact arithmetic; READER_MINUTES=2 of files"
@@ -228,6 +230,14 @@ bench-graphs: $(VENV)/.ready
 
 bench-sets: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.sets $(ARGS)
+
+# cca-zoo has an environment of its own: it is run as a program, and rows say so where it cannot be installed.
+build/cca_zoo/.ready:
+	$(PYTHON) -m venv build/cca_zoo
+	-build/cca_zoo/bin/python -m pip install --quiet --disable-pip-version-check cca-zoo==4.0.1 && touch $@
+
+bench-generalised: $(VENV)/.ready build/cca_zoo/.ready
+	$(BIN)/python -m benchmarks.generalised $(ARGS)
 
 bench-scale: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.scale

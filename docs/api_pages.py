@@ -8,12 +8,13 @@ from types import ModuleType
 GROUPS = {
     "Sparse eigenvectors and components": [
         "covariance",
+        "contrast",
         "sparse_eigenvector",
         "sparse_components",
         "cardinality_path",
         "explained_variance",
     ],
-    "Estimators": ["SparsePCA"],
+    "Estimators": ["SparsePCA", "SparseCCA", "SparseLDA"],
     "Proofs": ["upper_bound", "verify", "solve_exact", "restricted_norm", "recovery_check"],
     "Dense subgraphs": ["densest_k_subgraph", "density_curve", "disjoint_dense_subgraphs", "read_graph"],
     "Operators": ["Operator"],

@@ -132,12 +132,14 @@ def run_rifle(pencil: DataPencil, k: int, ridge: float) -> tuple[str, float, flo
     return "Rifle, per block", best, time.process_time() - began
 
 
-def show_blocks(quick: bool) -> list[Target]:
-    """Values, times and proofs."""
+def show_blocks(quick: bool, wanted: str = "") -> list[Target]:
+    """Values, times and proofs, of the data whose name holds ``wanted``."""
     print("\n## Canonical correlations, k variables of each block, processor seconds of one thread\n")
     print("| data | method | k | correlation | seconds |\n| --- | --- | ---: | ---: | ---: |")
     worse, slower, unproven = [], [], []
     for name, X, Y, ridge in list_blocks(quick):
+        if wanted not in name:
+            continue
         pencil = canonical_pencil(X, Y)
         for k in CARDINALITIES:
             answers = {}

@@ -44,6 +44,17 @@ class CorrelationEvidence:
     p_value : float or None
         Share of the shuffled data, the given ones included, with a held-out correlation at least as high as that of
         the first pair; None without permutations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sparseigen as se
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((60, 4))
+    >>> Y = X[:, :2] + 0.1 * rng.standard_normal((60, 2))
+    >>> evidence = se.SparseCCA(cardinality=(1, 1)).evidence(X, Y, permutations=9)
+    >>> bool(evidence.held_out[0] > 0.95), evidence.p_value
+    (True, 0.1)
     """
 
     fitted: Numbers

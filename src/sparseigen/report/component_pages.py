@@ -14,7 +14,15 @@ from sparseigen.components.automatic import Significance
 from sparseigen.components.variance import ComponentOverlap
 from sparseigen.errors import OptionError, ShapeError
 from sparseigen.report.page import Report, data_rows, render, round_digits, setting_rows, version_rows
-from sparseigen.report.words import amount, component_sentence, count_noun, list_names, overlap_sentence, stages_line
+from sparseigen.report.words import (
+    amount,
+    component_sentence,
+    count_noun,
+    list_names,
+    overlap_sentence,
+    stages_line,
+    word_quotient,
+)
 from sparseigen.results import ComponentSet, SparseEigResult, SparsePath
 
 DEFINITIONS = {
@@ -334,7 +342,10 @@ def _word_question(answer: Point, points: list[Point]) -> str:
     turn = "taken together" if together else "one after the other"
     which = "Which combination" if len(answer) == 1 else f"Which {len(answer)} combinations, {turn},"
     sentence = f"{which} of {most} of the {first.vector.size:,} variables varies {aim} across the samples?"
-    if len(answer) > 1:
+    if "metric" in first.settings:
+        end = "smallest" if aim == "least" else "largest"
+        sentence = f"{which} of {most} of the {first.vector.size:,} variables: the {end} {word_quotient(first)}?"
+    elif len(answer) > 1:
         sentence = sentence.replace("varies", "vary")
     if points:
         first_k, last_k = points[0][0].cardinality, points[-1][0].cardinality
@@ -355,6 +366,8 @@ def _describe_component(
     # The value of a later component is that of a deflated matrix; its vector has the plain variance.
     variance = result.value if overlap is None else float(overlap.plain[j])
     share = f"{amount(variance, total)} of the total variance" if total else f"variance {amount(variance, None)}"
+    if "metric" in result.settings:
+        share = f"{word_quotient(result)} {result.value:.5g}"
     if overlap is None and j > 0:
         share += " beyond the components before it"
     elif j > 0 and overlap is not None:

@@ -124,6 +124,8 @@ def component_sentence(result: SparseEigResult, total: float | None, *, after_ot
     candidates = result.settings.get("candidates", result.vector.size)
     if candidates < result.vector.size:
         choice += f" out of its {candidates:,} candidates"
+    if "metric" in result.settings:
+        return _quotient_sentence(result, result.certificate, after_others=after_others)
     if result.settings.get("which") == "smallest":
         return _smallest_sentence(result, result.certificate, choice)
     left = describe_matrix(result.settings) if "deflation" in result.settings else "what the components before it leave"
@@ -136,6 +138,35 @@ def component_sentence(result: SparseEigResult, total: float | None, *, after_ot
     said += f"{there} than {limit}"
     reached = at_least(1.0 - result.certificate.relative_gap)
     return f"{said[0].upper()}{said[1:]}, so this one reaches at least {reached} of the best possible."
+
+
+def word_quotient(result: SparseEigResult) -> str:
+    """What is compared where a result has a metric.
+
+    Examples
+    --------
+    >>> import sparseigen as se
+    >>> matrix = se.datasets.load_pitprops().matrix
+    >>> word_quotient(se.sparse_eigenvector(matrix, 2, metric=matrix, ridge=1.0, certify=False))
+    "quotient x'Ax / x'Bx"
+    """
+    return "correlation" if "boundary" in result.settings else "quotient x'Ax / x'Bx"
+
+
+def _quotient_sentence(result: SparseEigResult, proof: Certificate, *, after_others: bool) -> str:
+    """The certificate of x'Ax / x'Bx, with one or two cardinalities."""
+    counts = result.settings.get("cardinalities", (result.cardinality,))
+    choice, has = f"combination of {counts[0]:,} variables", "has"
+    if len(counts) > 1:
+        choice, has = f"{counts[0]:,} and {counts[1]:,} variables of the two blocks", "have"
+    within = "in what the ones before it leave, " if after_others else ""
+    least = result.settings.get("which") == "smallest"
+    what, compared = word_quotient(result), "smaller" if least else "larger"
+    if proof.optimal:
+        return f"Proven best: {within}no {choice} {has} a {compared} {what} than this one, {result.value:.5g}."
+    limit = proof.lower_bound if least else proof.upper_bound
+    said = f"{within}this {what} is {result.value:.5g}. It is proven that no {choice} {has} a {compared} one"
+    return f"{said[0].upper()}{said[1:]} than {limit:.5g}."
 
 
 def _smallest_sentence(result: SparseEigResult, proof: Certificate, choice: str) -> str:

@@ -135,6 +135,8 @@ class PencilRequest(Request):
             search.climb(search.truncate(self.pencil.whole[1]))
         if self.boundary is None:
             self._iterate(search, improves)
+        if improves and self.options.effort != "quick":
+            search.climb(search.support, every=True)
 
     def _count_seeds(self) -> int:
         """Fewer searches where each is dear: one in a matrix that is not small."""

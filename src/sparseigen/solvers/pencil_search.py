@@ -3,7 +3,7 @@
 The quotient of a support S is the largest generalised eigenvalue t of (A_SS, B_SS), with vector y. Of a variable j
 outside, g = (A - tB) y tells what it would add: to first order t rises with g_j^2 / (t B_jj - A_jj). The few best are
 tried in earnest, each in the place of the members whose loss costs least, found by a decomposition of the k x k block.
-Where all exchanges are few they are all tried: then no single exchange is better at the end.
+Of the best support all exchanges are tried where they are few: then no single one is better at the end.
 
 Every support keeps to a `Quota`: k variables, or so many of each of two groups.
 """
@@ -21,7 +21,7 @@ from sparseigen.operators.contract import Indices, SparseVector
 Numbers = NDArray[np.float64]
 Report = Callable[[SparseVector, float], None]
 
-TRIED, REPLACED = 8, 4
+TRIED, REPLACED = 5, 3
 """Variables that are tried at a time, and members that each of them may replace."""
 ALL_EXCHANGES = 1500
 """Up to so many exchanges all of them are tried."""
@@ -129,43 +129,41 @@ class PencilSearch:
             chosen.append(members[np.argsort(-np.abs(vector[members]), kind="stable")[:count]])
         return np.sort(np.concatenate(chosen)).astype(np.int64)
 
-    def climb(self, support: Indices) -> None:
-        """Exchange members while the quotient rises."""
+    def climb(self, support: Indices, *, every: bool = False) -> None:
+        """Exchange members while the quotient rises; with ``every`` all exchanges are tried, where they are few."""
+        every = every and len(support) * self.pencil.size <= ALL_EXCHANGES
         support = np.sort(support)
         self.take(support)
         value = self.solve(support)[0]
         for _ in range(MOST_ROUNDS):
             self.rounds += 1
-            following = self._exchange(support, value)
+            following = self._exchange(support, value, every=every)
             if following is None:
                 return
             support, value = following, self.solve(following)[0]
             self.take(support)
 
-    def _exchange(self, support: Indices, value: float) -> Indices | None:
+    def _exchange(self, support: Indices, value: float, *, every: bool) -> Indices | None:
         """The best of the exchanges tried; None where none is better."""
-        least = value + RISE * max(abs(value), RISE)
-        trials = [(self.solve(trial)[0], place) for place, trial in enumerate(self._neighbours(support))]
-        if not trials:
-            return None
-        best, place = max(trials, key=lambda trial: trial[0])
-        if not best > least:
-            return None
-        return next(trial for number, trial in enumerate(self._neighbours(support)) if number == place)
+        least, best = value + RISE * max(abs(value), RISE), None
+        for trial in self._neighbours(support, every):
+            reached = self.solve(trial)[0]
+            if reached > least:
+                least, best = reached, trial
+        return best
 
-    def _neighbours(self, support: Indices) -> Iterator[Indices]:
+    def _neighbours(self, support: Indices, every: bool) -> Iterator[Indices]:
         value, vector = self.solve(support)
         gains = self._gains(support, value, vector)
-        few = len(support) * self.pencil.size <= ALL_EXCHANGES
         for group in (0, 1):
             own = np.flatnonzero(self.groups[support] == group)
             outside = np.flatnonzero((self.groups == group) & (gains >= 0.0))
             if not own.size or not outside.size:
                 continue
-            if not few:
+            if not every:
                 outside = outside[np.argsort(-gains[outside], kind="stable")[:TRIED]]
             for j in outside:
-                leaving = own if few else self._least_missed(support, own, int(j))
+                leaving = own if every else self._least_missed(support, own, int(j))
                 for i in leaving:
                     yield np.sort(np.append(np.delete(support, i), j))
 

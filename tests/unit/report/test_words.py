@@ -85,3 +85,26 @@ def test_the_table_counts_stable_variables(pitprops) -> None:
     stability = se.components.SelectionStability(often, chosen, 10, None)
     last = components_table(results, [0.3, 0.2], stability=stability).splitlines()[-1]
     assert last.split() == ["chosen", "in", "80%", "3", "of", "5", "3", "of", "3"]
+
+
+def test_quotients_are_called_quotients_and_correlations_correlations(rng) -> None:
+    data = rng.standard_normal((60, 6))
+    data[:, 4] += data[:, 0]
+    form, metric = np.cov(data.T), np.diag(np.arange(1.0, 7.0))
+    best = se.sparse_eigenvector(form, 2, metric=metric)
+    said = component_sentence(best, None, after_others=False)
+    assert said == (
+        f"Proven best: no combination of 2 variables has a larger quotient x'Ax / x'Bx than this one, {best.value:.5g}."
+    )
+    lowest = se.sparse_eigenvector(form, 2, metric=metric, which="smallest")
+    assert "has a smaller quotient" in component_sentence(lowest, None, after_others=False)
+    pair = se.SparseCCA(cardinality=(2, 1)).fit(data[:, :4], data[:, 4:]).results_[0]
+    wider = dataclasses.replace(pair.certificate, upper_bound=0.99)
+    open_ = dataclasses.replace(pair, certificate=wider)
+    assert component_sentence(open_, None, after_others=True) == (
+        f"In what the ones before it leave, this correlation is {pair.value:.5g}. It is proven that no 2 and 1 "
+        "variables of the two blocks have a larger one than 0.99."
+    )
+    page = se.report.component_report([pair], title="Two blocks", settings={"evidence": "held out 0.5"})
+    assert "the largest correlation?" in page.html
+    assert "held out 0.5" in page.html
