@@ -47,7 +47,8 @@ from sparseigen.solvers.interface import (
     SolverSpec,
 )
 from sparseigen.solvers.starts import STARTS
-from sparseigen.solvers.steered import BOUND_EFFORTS, proof_seconds, solve_steered
+from sparseigen.solvers.reduced import solve_reduced
+from sparseigen.solvers.steered import BOUND_EFFORTS, proof_seconds
 from sparseigen.solvers.truncated_power import POLISHES
 
 AS_NEEDED = "auto"
@@ -209,7 +210,7 @@ class Request:
         check_choice(polish, (AS_NEEDED, *POLISHES), "polish")
         self.time_limit = None if time_limit is None else check_positive(time_limit, "time_limit")
         named = start is not None or polish != AS_NEEDED
-        self.solve = solve_steered if method == "tpower" and not named else self.spec.solve
+        self.solve = solve_reduced if method == "tpower" and not named else self.spec.solve
         self.options = SolverOptions(
             start="auto" if start is None else _check_start(start, self.operator.size, self.allowed),
             polish="swap" if polish == AS_NEEDED else polish,
