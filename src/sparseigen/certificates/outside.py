@@ -41,7 +41,9 @@ def list_groups(cardinality: int) -> Iterator[tuple[int, int]]:
 def sum_outside(variances: Numbers, cardinality: int) -> Numbers:
     """The sums t_1 + ... + t_j for j = 0..k of the largest variances, never too small."""
     count = min(cardinality, len(variances))
-    largest = np.sort(np.partition(variances, len(variances) - count)[len(variances) - count :])[::-1] if count else []
+    largest: Numbers = np.zeros(0)
+    if count:
+        largest = np.sort(np.partition(variances, len(variances) - count)[len(variances) - count :])[::-1]
     sums = np.concatenate([[0.0], np.cumsum(largest), np.zeros(cardinality - count)])
     sums[count + 1 :] = sums[count]
     return np.array([raised_sum(float(total), cardinality) for total in sums])

@@ -32,7 +32,7 @@ from sparseigen.checks.arguments import (
 )
 from sparseigen.errors import ConvergenceWarning, OptionError, UnsupportedOperatorError, one_of
 from sparseigen.operators.build import as_operator
-from sparseigen.operators.contract import Indices, Operator, computed_once, scale_exponent
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, computed_once, scale_exponent
 from sparseigen.operators.wrapped import scale_operator
 from sparseigen.results import Certificate, SparseEigResult, Stage, StopReason
 from sparseigen.solvers import SOLVERS
@@ -46,9 +46,9 @@ from sparseigen.solvers.interface import (
     SolverOutcome,
     SolverSpec,
 )
-from sparseigen.solvers.starts import STARTS
 from sparseigen.solvers.reduced import solve_reduced
-from sparseigen.solvers.steered import BOUND_EFFORTS, proof_seconds
+from sparseigen.solvers.starts import STARTS
+from sparseigen.solvers.steered import BOUND_EFFORTS, proof_seconds, solve_steered
 from sparseigen.solvers.truncated_power import POLISHES
 
 AS_NEEDED = "auto"
@@ -210,7 +210,8 @@ class Request:
         check_choice(polish, (AS_NEEDED, *POLISHES), "polish")
         self.time_limit = None if time_limit is None else check_positive(time_limit, "time_limit")
         named = start is not None or polish != AS_NEEDED
-        self.solve = solve_reduced if method == "tpower" and not named else self.spec.solve
+        default = solve_reduced if self.problem.size > LARGEST_MATERIALISED else solve_steered
+        self.solve = default if method == "tpower" and not named else self.spec.solve
         self.options = SolverOptions(
             start="auto" if start is None else _check_start(start, self.operator.size, self.allowed),
             polish="swap" if polish == AS_NEEDED else polish,
