@@ -12,7 +12,13 @@ from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
+from sparseigen.operators.moments import (
+    check_variances,
+    choose_scales,
+    degrees_of_freedom,
+    gram_errors,
+    scaled_variances,
+)
 from sparseigen.operators.samples import Samples, SparseSamples
 
 SHORT_NUMBERS_FROM = 1 << 20
@@ -35,7 +41,7 @@ class SparseData(Operator):
 
     negative_part = 0.0
 
-    def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
+    def __init__(self, data: CheckedArray, *, center: bool, scale: bool | str, ddof: int) -> None:
         _check_fits(data.values)
         by_column = data.values if data.values.format == "csc" else _transpose(data.values).T
         usable = data.values.format == "csr" and data.values.has_canonical_format
@@ -61,12 +67,11 @@ class SparseData(Operator):
         self.deviations = np.ones(self.size)
         self._block_known: tuple[bytes, NDArray[np.float64]] | None = None
         variances = check_variances(self._variances(), self.dtype)
-        if scale:
-            self.deviations = find_scales(variances, self.means, self.names)
+        self.deviations = choose_scales(scale, variances, self.means, self.names)
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        return scaled_variances(self.deviations) if self.scale else self._variances()
+        return scaled_variances(self.deviations) if self.scale is True else self._variances()
 
     def _variances(self) -> NDArray[np.float64]:
         # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.

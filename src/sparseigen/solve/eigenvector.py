@@ -299,6 +299,8 @@ class Request:
         stages = outcome.stages or (
             Stage("search", seconds, outcome.value, None if outcome.proven is None else outcome.proven.upper_bound),
         )
+        gaps = getattr(self.operator, "gaps", None)
+        missing = {} if gaps is None else gaps.tell(np.flatnonzero(vector), self.operator.names)
         return SparseEigResult(
             vector=vector,
             value=outcome.value / self.unit,
@@ -308,7 +310,7 @@ class Request:
             history=history,
             certificate=None,
             solver=self.method,
-            settings=self._list_settings() | outcome.settings,
+            settings=self._list_settings() | outcome.settings | missing,
             seconds=seconds,
             names=self.operator.names,
             stages=tuple(

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import sparseigen as se
 from sparseigen.errors import SolveInterrupted
 from sparseigen.solvers.interface import SolverOptions
-from sparseigen.solvers.reduced import choose_near, count_samples, form_block, solve_reduced
+from sparseigen.solvers.reduced import choose_near, solve_reduced
 from sparseigen.solvers.steered import solve_steered
 
 
@@ -64,21 +64,6 @@ def test_too_many_to_choose_and_matrices_that_may_be_indefinite_are_left_alone(s
     assert choose_near(se.covariance(spiked), 600, SolverOptions()) is None
     indefinite = se.operators.as_operator(sp.diags_array(np.linspace(-1.0, 5.0, 5000)))
     assert choose_near(indefinite, 3, SolverOptions()) is None
-
-
-def test_the_block_keeps_names_errors_and_variances(spiked):
-    operator = se.covariance(spiked, names=[f"v{i}" for i in range(6000)])
-    near = np.array([0, 41, 5999])
-    block = form_block(operator, near)
-    assert block.names == ("v0", "v41", "v5999")
-    assert block.entry_errors().tolist() == operator.entry_errors()[near].tolist()
-    assert block.to_dense() == pytest.approx(np.cov(spiked[:, near].T))
-
-
-def test_samples_are_counted_through_deflations(spiked):
-    operator = se.covariance(spiked.astype(np.float32))
-    assert count_samples(operator.deflated(np.eye(6000)[0])) == 60
-    assert count_samples(se.operators.as_operator(np.eye(3))) == 0
 
 
 def test_callbacks_see_vectors_of_all_variables(spiked):
