@@ -24,6 +24,7 @@ OPTIONAL_PACKAGES = {
     "pyarrow": "chunked",
     "h5py": "chunked",
     "zarr": "chunked",
+    "bed_reader": "genetics",
     "anndata": "anndata",
     "openpyxl": "excel",
     "rustworkx": "rustworkx",

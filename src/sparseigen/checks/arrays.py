@@ -95,10 +95,10 @@ def check_symmetric(matrix: Any) -> CheckedArray:
     return CheckedArray(_widen(values, scale), "dense", names, symmetrised=difference > 0.0, magnitude=scale)
 
 
-def check_data(data: Any, *, device: Any = None) -> CheckedArray:
+def check_data(data: Any, *, device: Any = None, gaps: bool = False) -> CheckedArray:
     """Samples x variables from a dense array, a scipy sparse matrix, a frame, a memory map or a torch/cupy tensor.
 
-    With ``device``, dense data of any kind get layout "device".
+    With ``device``, dense data of any kind get layout "device". With ``gaps`` NaN are allowed: they will be filled.
     """
     if is_tensor(data):
         values = as_tensor(data)
@@ -110,7 +110,7 @@ def check_data(data: Any, *, device: Any = None) -> CheckedArray:
     if is_sparse(values):
         values = _real_sparse(values, "X")
         check_data_shape(values.shape)
-        _check_finite(values.data, "X", None, sparse=values)
+        _check_finite(values.data, "X", None, sparse=values, gaps=gaps)
         return CheckedArray(values, "sparse", names)
     mapped = isinstance(values, np.memmap)
     if mapped and values.dtype in (np.float32, np.float64):
@@ -118,7 +118,7 @@ def check_data(data: Any, *, device: Any = None) -> CheckedArray:
         return CheckedArray(values, "mapped", names)  # finiteness is checked in the pass that finds the means
     values = _real_array(values, "X")
     check_data_shape(values.shape)
-    _check_finite(values, "X", names)
+    _check_finite(values, "X", names, gaps=gaps)
     return CheckedArray(values, "dense", names)
 
 
@@ -161,8 +161,8 @@ def say_non_finite(subject: str, count: int, row: int, column: int, names: Seque
     """The sentence for NaN and infinities, shared by every operator that checks while it reads."""
     return (
         f"{subject} has {count} NaN or infinite {'value' if count == 1 else 'values'}, the first at row {row}, "
-        f"{label(column, names)}; all must be finite. Drop those rows, or fill the gaps first "
-        "(for example with sklearn.impute.SimpleImputer)."
+        f"{label(column, names)}; all must be finite. Drop those rows, or fill the gaps: missing='mean' takes the mean "
+        "of each column."
     )
 
 
@@ -240,8 +240,12 @@ def row_blocks(n_rows: int, n_columns: int) -> list[slice]:
     return [slice(i, min(i + step, n_rows)) for i in range(0, n_rows, step)]
 
 
-def _check_finite(values: Array, subject: str, names: tuple[str, ...] | None, *, sparse: Any = None) -> None:
+def _check_finite(
+    values: Array, subject: str, names: tuple[str, ...] | None, *, sparse: Any = None, gaps: bool = False
+) -> None:
+    """Refuse infinite values, and NaN unless there may be gaps."""
     table = values if values.ndim == 2 else values.reshape(-1, 1)
+    is_bad = np.isinf if gaps else (lambda part: ~np.isfinite(part))
     # A finite sum proves all entries finite in one pass; only when it fails are the entries looked at one by one.
     with np.errstate(all="ignore"):
         total = sum(float(np.abs(table[rows]).sum(dtype=np.float64)) for rows in row_blocks(*table.shape))
@@ -249,16 +253,18 @@ def _check_finite(values: Array, subject: str, names: tuple[str, ...] | None, *,
         return
     count, first = 0, None
     for rows in row_blocks(*table.shape):
-        where = np.argwhere(~np.isfinite(table[rows]))
+        where = np.argwhere(is_bad(table[rows]))
         count += len(where)
         if first is None and len(where):
             first = (rows.start + int(where[0][0]), int(where[0][1]))
+    if first is None and gaps:
+        return
     if first is None:
         message = f"{subject} holds values so large that sums overflow; divide it by a constant first."
         raise NonFiniteError(message)
     if sparse is not None:
         entry = sparse.tocoo()
-        first = (int(entry.row[~np.isfinite(entry.data)][0]), int(entry.col[~np.isfinite(entry.data)][0]))
+        first = (int(entry.row[is_bad(entry.data)][0]), int(entry.col[is_bad(entry.data)][0]))
     raise NonFiniteError(say_non_finite(subject, count, first[0], first[1], names))
 
 

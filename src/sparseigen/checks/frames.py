@@ -19,17 +19,18 @@ COLUMNS_NAMED = 5
 """How many columns with gaps an error names."""
 
 
-def check_no_gaps(data: Any, names: Sequence[Any] | None) -> None:
-    """Refuse NaN and infinite values, naming the columns and showing what to do about them."""
+def check_no_gaps(data: Any, names: Sequence[Any] | None, *, gaps: bool = False) -> None:
+    """Refuse NaN and infinite values, naming the columns and showing what to do; with ``gaps`` NaN are allowed."""
     values = data.data if sp.issparse(data) else data
     with np.errstate(all="ignore"):
         if np.isfinite(values.sum(dtype=np.float64)):
             return
-    bad = ~np.isfinite(values)
+    is_bad = np.isinf if gaps else (lambda part: ~np.isfinite(part))
+    bad = is_bad(values)
     if not bad.any():  # the sum overflowed although every value is finite: the covariance will say so
         return
     if sp.issparse(data):
-        columns, counts = np.unique(data.tocoo().col[~np.isfinite(data.tocoo().data)], return_counts=True)
+        columns, counts = np.unique(data.tocoo().col[is_bad(data.tocoo().data)], return_counts=True)
     else:
         per_column = bad.sum(axis=0)
         columns = np.flatnonzero(per_column)
@@ -39,8 +40,7 @@ def check_no_gaps(data: Any, names: Sequence[Any] | None) -> None:
     message = (
         f"X has {int(counts.sum())} NaN or infinite values in {len(columns)} of {data.shape[1]} columns: "
         f"{listed}{more}. "
-        "Fill the gaps first, for example with "
-        "make_pipeline(SimpleImputer(strategy='mean'), SparsePCA(...)) from sklearn.pipeline and sklearn.impute."
+        "Fill the gaps: SparsePCA(missing='mean') takes the mean of each column, and sklearn.impute has other ways."
     )
     raise NonFiniteError(message)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ from sparseigen.components.joint import search_jointly
 from sparseigen.errors import CardinalityError, OptionError, ZeroMatrixError, one_of
 from sparseigen.operators import Operator, as_operator
 from sparseigen.operators.deflated import DEFLATIONS
+from sparseigen.operators.gaps import find_gaps
 from sparseigen.results import ComponentSet, SparseEigResult
 from sparseigen.results.path import check_share
 from sparseigen.solve.eigenvector import Request, sparse_eigenvector
@@ -251,6 +253,7 @@ def solve_each(
     total = float(np.abs(operator.diagonal()).sum())
     remaining: Operator = operator.prepared_for(PRODUCTS_PER_COMPONENT * len(plan))
     results: list[SparseEigResult] = []
+    gaps = find_gaps(operator)
     deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
     with KeepWhenInterrupted(lambda inner: inner, completed=results):
         for step, planned in enumerate(plan):
@@ -265,7 +268,10 @@ def solve_each(
             on_part = getattr(options.get("on_iteration"), "on_part", None)
             if on_part is not None:
                 on_part(f"component {step + 1} of {len(plan)}")
-            results.append(sparse_eigenvector(remaining, planned.cardinality, time_limit=part, **options))
+            found = sparse_eigenvector(remaining, planned.cardinality, time_limit=part, **options)
+            if gaps is not None:  # matrices formed of the data do not know what was missing
+                found = replace(found, settings={**found.settings, **gaps.tell(found.support, operator.names)})
+            results.append(found)
     return results
 
 

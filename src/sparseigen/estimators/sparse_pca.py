@@ -18,12 +18,15 @@ from sparseigen.components.sequential import BLOCK
 from sparseigen.components.variance import VARIANCES, measure_overlap, products, warn_of_redundancy
 from sparseigen.config import require
 from sparseigen.errors import OptionError, ShapeError
+from sparseigen.estimators.batches import InBatches
 from sparseigen.estimators.pictures import Pictures
-from sparseigen.estimators.weighting import Narrator, check_sample_weights, weigh_rows
+from sparseigen.estimators.weighting import Narrator, check_sample_weights, fit_rows_with_gaps, weigh_rows
 from sparseigen.operators import Operator, as_operator, covariance
 from sparseigen.operators.build import covariance_of_data
-from sparseigen.operators.moments import correlation_of, finite_scales
+from sparseigen.operators.gaps import check_missing, find_gaps
+from sparseigen.operators.moments import check_scale, correlation_of, finite_scales
 from sparseigen.rows.partitions import is_row_partitions
+from sparseigen.rows.source import iter_once
 
 require("sklearn", purpose="SparsePCA")
 
@@ -34,7 +37,7 @@ FLOATS = (np.float64, np.float32)
 AUTO = "auto"
 
 
-class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SparsePCA(Pictures, InBatches, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Principal components with few non-zero loadings, and a proof of how good they are.
 
     Parameters
@@ -61,8 +64,12 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         What is taken out after each component: by "schur" (Schur complement) every variable is regressed on the
         component's scores, so that the next one says something else; "projection" is the paper's, and can say the same
         with other variables. "block" for methods that find all components at once.
-    scale : bool
-        Divide each variable by its standard deviation: components of the correlation matrix.
+    scale : bool or "patterson"
+        Divide each variable by its standard deviation: components of the correlation matrix. "patterson" is for counts
+        of alleles, as in `covariance`.
+    missing : {"error", "mean"}
+        What missing values (NaN) are: refused, or filled with the mean of their variable. `transform` then fits the
+        scores of rows with gaps to what is there, by least squares.
     nonnegative : bool
         Only loadings >= 0.
     certify : bool
@@ -114,6 +121,8 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Iterations of the component that took most.
     n_samples_ : int or None
         Samples behind the covariance, where known.
+    missing_ : ndarray of shape (n_features,) or None
+        The share of values that was missing of each variable; None with ``missing="error"``.
 
     Notes
     -----
@@ -144,7 +153,8 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         *,
         method: str = "tpower",
         deflation: str = "schur",
-        scale: bool = False,
+        scale: bool | str = False,
+        missing: str = "error",
         nonnegative: bool = False,
         certify: bool = True,
         refine: bool = False,
@@ -167,6 +177,7 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self.method = method
         self.deflation = deflation
         self.scale = scale
+        self.missing = missing
         self.nonnegative = nonnegative
         self.certify = certify
         self.refine = refine
@@ -189,11 +200,11 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
         Parameters
         ----------
-        X : array, scipy sparse matrix, DataFrame or AnnData of shape (n_samples, n_features), path, or operator
+        X : array, scipy sparse matrix, DataFrame or AnnData of shape (n_samples, n_features), path, operator, iterator
             Sparse data are not densified. Of an AnnData object X is taken; for a layer or some of its variables pass
             ``covariance(adata, layer=..., mask=...)``. The name of a file is read as `covariance` reads it. Data in
             partitions (dask arrays and frames, lists of delayed objects or loaders) stay on the current client's
-            cluster.
+            cluster. An iterator (a generator, for example) gives batches of rows, as for `partial_fit`.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
             How often each sample counts; 0 leaves it out. Whole numbers are as good as repeated samples; with others
@@ -205,12 +216,20 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         if sample_weight is not None:
             return self._fit_weighted(X, sample_weight)
+        scale, missing = check_scale(self.scale), check_missing(self.missing)
+        self.__dict__.pop("_batches", None)
+        if iter_once(X):
+            for batch in X:
+                self._add_batch(batch)
+            self._fit_batches()
+            return self
         if is_row_partitions(X) or is_annotated(X) or isinstance(X, (str, os.PathLike)):
-            X = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
-        data = covariance_of_data(X, scale=check_flag(self.scale, "scale"))
+            X = covariance(X, center=True, scale=scale, missing=missing)
+        data = covariance_of_data(X, scale=scale)
         if data is not None:
+            self._note_gaps(data)
             self.mean_, self.scale_ = data.means, finite_scales(data.deviations)
-            self.n_samples_: int | None = data.n_samples
+            self.n_samples_ = data.n_samples
             self._name_features(data)
             return self._fit_operator(data)
         check_meaning(X, "X")
@@ -218,13 +237,19 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         X = validate_data(
             self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, ensure_min_samples=2
         )
-        check_no_gaps(X, names)
-        operator: Any = covariance(X, center=True, scale=check_flag(self.scale, "scale"))
+        if missing == "error":
+            check_no_gaps(X, names)
+        operator: Any = covariance(X, center=True, scale=scale, missing=missing)
+        self._note_gaps(operator)
         self.mean_, self.scale_ = operator.means, finite_scales(operator.deviations)
         self.n_samples_ = int(X.shape[0])
         if hasattr(self, "feature_names_in_"):  # a frame's names, which became an array above
             operator.names = tuple(self.feature_names_in_)
         return self._fit_operator(operator)
+
+    def _note_gaps(self, operator: Operator) -> None:
+        gaps = find_gaps(operator)
+        self.missing_ = None if gaps is None else gaps.counts / gaps.n_samples
 
     def _fit_weighted(self, X: Any, sample_weight: Any) -> SparsePCA:
         """Repeat the samples, or weigh the data so that their products are the weighted covariance."""
@@ -237,6 +262,7 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         weights = check_sample_weights(sample_weight, X.shape[0])
         named = tuple(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
         scale = check_flag(self.scale, "scale")
+        self.missing_ = None
         if (weights == np.floor(weights)).all():
             rows = np.repeat(np.arange(X.shape[0]), weights.astype(np.int64))
             operator: Any = covariance((X.tocsr() if is_sparse(X) else X)[rows], scale=scale, names=named)
@@ -285,6 +311,7 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         operator = as_operator(S)
         self.scale_ = np.ones(operator.size)
+        self.missing_ = None
         if check_flag(self.scale, "scale"):
             operator, deviations = correlation_of(operator)
             self.scale_ = finite_scales(deviations)
@@ -383,6 +410,9 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def transform(self, X: Any) -> NDArray[Any]:
         """Scores of new data: (X - mean) / scale times the components.
 
+        With ``missing="mean"`` a row with gaps gets the scores of the point in the span of the components that is
+        nearest to it in the variables that are there; without gaps that is the same.
+
         Parameters
         ----------
         X : array, scipy sparse matrix or DataFrame of shape (n_samples, n_features)
@@ -392,9 +422,23 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         ndarray of shape (n_samples, n_components)
         """
         X = self._check_new_data(X)
+        filled, gaps = self._fill(X)
         weights = self.components_.T / self.scale_[:, None]
-        scores: NDArray[Any] = X @ weights - self.mean_ @ weights
+        scores: NDArray[Any] = filled @ weights - self.mean_ @ weights
+        if gaps is not None:
+            fit_rows_with_gaps(filled, gaps, self.mean_, self.scale_, self.components_, scores)
         return scores.astype(X.dtype, copy=False)
+
+    def _fill(self, X: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+        """The data with means in their gaps, and where those are; None where there are none."""
+        values = X.data if is_sparse(X) else X
+        gaps = np.isnan(values)
+        if not gaps.any():
+            return X, None
+        dense = np.array(X.toarray() if is_sparse(X) else X)
+        gaps = np.isnan(dense)
+        np.copyto(dense, self.mean_, where=gaps, casting="same_kind")
+        return dense, gaps
 
     def inverse_transform(self, Z: Any) -> NDArray[np.float64]:
         """The data in the span of the components that have these scores.
@@ -434,7 +478,7 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         explained = float(
             np.einsum("ij,jk,ik->", scores, np.linalg.pinv(self.components_ @ self.components_.T), scores)
         )
-        return explained / squared_distances(X, self.mean_, self.scale_)
+        return explained / squared_distances(self._fill(X)[0], self.mean_, self.scale_)
 
     def _check_new_data(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -442,7 +486,7 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             return self._check_annotated(X)
         check_meaning(X, "X")
         X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=FLOATS, ensure_all_finite=False, reset=False)
-        check_no_gaps(X, getattr(self, "feature_names_in_", None))
+        check_no_gaps(X, getattr(self, "feature_names_in_", None), gaps=self.missing == "mean")
         return X
 
     def _check_annotated(self, adata: Any) -> Any:
@@ -461,7 +505,7 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         if values.shape[1] != self.n_features_in_:
             message = f"X has {values.shape[1]} variables; the fit was on {self.n_features_in_}."
             raise ShapeError(message)
-        check_no_gaps(values, names)
+        check_no_gaps(values, names, gaps=self.missing == "mean")
         return values
 
     @property
@@ -471,5 +515,6 @@ class SparsePCA(Pictures, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "mean"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -77,3 +77,24 @@ class Narrator:
     def on_stage(self, name: str) -> None:
         """Another stage of a solve begins."""
         sys.stdout.write(f"[SparsePCA] {self.part}{name} ({time.monotonic() - self.began:.1f} s)\n")
+
+
+def fit_rows_with_gaps(
+    rows: NDArray[Any],
+    gaps: NDArray[np.bool_],
+    means: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    components: NDArray[np.float64],
+    scores: NDArray[Any],
+) -> None:
+    """Scores of rows with gaps, in place: the z whose point Bz in the span is nearest to what is there of the row.
+
+    B is the pseudo-inverse of the components, so that of a complete row z is its product with them. Only variables that
+    a component has can matter.
+    """
+    used = np.flatnonzero(components.any(axis=0))
+    basis = np.linalg.pinv(components)[used]
+    for row in np.flatnonzero(gaps[:, used].any(axis=1)):
+        there = ~gaps[row, used]
+        values = (rows[row, used].astype(np.float64) - means[used]) / scales[used]
+        scores[row] = np.linalg.lstsq(basis[there], values[there], rcond=None)[0] if there.any() else 0.0

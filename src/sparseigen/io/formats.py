@@ -42,7 +42,9 @@ class Format:
 EDGES = "io.graph_files:read_edge_list"
 FORMATS = (
     Format("text", (".csv", ".tsv"), table="io.text:read_text", graph=EDGES, packed=True),
-    Format("edge list", (".txt", ".edges", ".el"), graph=EDGES, packed=True),
+    Format("edge list", (".edges", ".el"), graph=EDGES, packed=True),
+    Format("edge list or bag of words", (".txt",), "rows.words:read_bag", "rows.words:open_words", EDGES, packed=True),
+    Format("PLINK", (".bed",), table="rows.genotypes:read_calls", rows="rows.genotypes:open_bed"),
     Format("NumPy array", (".npy",), table="io.tables:read_npy", rows="rows.files:open_npy"),
     Format("NumPy archive", (".npz",), table="io.tables:read_npz", graph="io.graph_files:read_npz"),
     Format("Matrix Market", (".mtx",), "io.tables:read_mtx", graph="io.graph_files:read_mtx", packed=True),

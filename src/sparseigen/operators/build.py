@@ -26,9 +26,10 @@ from sparseigen.errors import (
 from sparseigen.io.formats import ending_of, find_reader
 from sparseigen.operators.contract import Indices, Matrix, Operator, Vector
 from sparseigen.operators.data import DenseData
+from sparseigen.operators.gaps import FilledRows, check_missing, fill_array
 from sparseigen.operators.linear_operator import from_linear_operator
 from sparseigen.operators.matrix import DenseSymmetric, SparseSymmetric
-from sparseigen.operators.moments import advise_on_precision, note_constant
+from sparseigen.operators.moments import PATTERSON, advise_on_precision, check_scale, note_constant
 from sparseigen.operators.sparse_data import SparseData
 from sparseigen.operators.storage import Storage, StorageOptions
 
@@ -60,8 +61,9 @@ def covariance(
     X: Any,
     *,
     center: bool = True,
-    scale: bool = False,
+    scale: bool | str = False,
     ddof: int = 1,
+    missing: str = "error",
     names: Sequence[str] | None = None,
     layer: str | None = None,
     use_raw: bool = False,
@@ -75,17 +77,21 @@ def covariance(
     X : array, scipy sparse matrix, DataFrame, AnnData, tensor, np.memmap, path, source of row blocks, dask array
         The data, samples x variables. Never written to. Sparse data are not densified, frames keep their column
         names. float32 data are multiplied in float32; values are accumulated in float64. Memory maps, paths (.npy,
-        .h5, .hdf5, .h5ad, .zarr, .arrow, .feather, .ipc, .parquet) and functions or lists that give blocks of rows
-        are read in passes and never held in memory; other tables (.csv, .tsv, .xlsx, .mtx, .npz) are read whole. Dask
-        arrays and dataframes, and lists of delayed objects or of callables that load one partition of rows each
-        (dense or scipy CSR), stay on a Dask cluster.
+        .h5, .hdf5, .h5ad, .zarr, .arrow, .feather, .ipc, .parquet, PLINK's .bed, docword.txt of bags of words) and
+        functions or lists that give blocks of rows are read in passes and never held in memory; other tables (.csv,
+        .tsv, .xlsx, .mtx, .npz) are read whole. Dask arrays and dataframes, and lists of delayed objects or of
+        callables that load one partition of rows each (dense or scipy CSR), stay on a Dask cluster.
     center : bool
         Subtract each column's mean. Without it the second moment X'X / (n - ddof) is meant.
-    scale : bool
+    scale : bool or "patterson"
         Divide each column by its standard deviation: the correlation matrix. Constant columns are left out (their
-        variance is zero), with a `ConstantColumnWarning`.
+        variance is zero), with a `ConstantColumnWarning`. "patterson", for counts of alleles (0, 1, 2): divide by
+        sqrt(2f(1 - f)), f half the mean.
     ddof : int
         The divisor is n_samples - ddof.
+    missing : {"error", "mean"}
+        Whether missing values (NaN, calls that are missing) are refused, or filled with the mean of their column, so
+        that centred data are zero there. Results then say how much of each chosen variable was missing.
     names : sequence of str, optional
         Names of the variables, for data that bring none.
     layer, use_raw, mask : str, bool, str or array of bool
@@ -140,7 +146,11 @@ def covariance(
             "Pass it to sparse_eigenvector() and the like as it is."
         )
         raise UnsupportedOperatorError(message)
-    statistics = {"center": check_flag(center, "center"), "scale": check_flag(scale, "scale"), "ddof": ddof}
+    statistics = {"center": check_flag(center, "center"), "scale": check_scale(scale), "ddof": ddof}
+    if scale == PATTERSON and not center:
+        message = "scale='patterson' divides by what the mean predicts, and center=False has no mean; leave it out."
+        raise OptionError(message, parameter="scale")
+    check_missing(missing)
     kept = Storage.from_options(storage)
     chosen = {"layer": layer, "use_raw": check_flag(use_raw, "use_raw"), "mask": mask}
     if is_annotated(X):
@@ -152,7 +162,7 @@ def covariance(
         if unused is not None:
             message = f"{unused}= is for AnnData objects; X is {type(X).__name__}. Leave it out."
             raise OptionError(message, parameter=unused)
-    operator = _find_place(read_text_table(X), kept, statistics)
+    operator = _find_place(read_text_table(X), kept, statistics, missing)
     if names is not None:
         operator.names = check_variable_names(names, operator.size)
     constant = note_constant(operator)
@@ -192,13 +202,14 @@ def check_variable_names(names: Any, size: int) -> tuple[str, ...]:
     return listed
 
 
-def _find_place(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
+def _find_place(X: Any, storage: Storage, statistics: dict[str, Any], missing: str) -> Operator:
     """The operator for the place where the data are; options that are for another place are refused."""
     # Imported when data come this way: most callers have a matrix or an array, and a command starts in milliseconds.
     from sparseigen.rows.files import as_row_source
     from sparseigen.rows.partitions import is_row_partitions
 
     if is_row_partitions(X):
+        refuse_filling(missing, "data in partitions")
         return _build_on_cluster(X, storage, statistics)
     if storage.client is not None:
         message = (
@@ -208,23 +219,51 @@ def _find_place(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operato
         raise OptionError(message)
     source = None if storage.device is not None else as_row_source(X, dataset=storage.dataset, shape=storage.shape)
     if source is not None:
-        return _build_in_passes(source, storage, statistics)
+        return _build_in_passes(source, storage, statistics, missing)
     misplaced = storage.find_set(("memory_limit", "checkpoint", "dataset", "shape", "on_block"))
     if misplaced is not None:
         message = f"{misplaced} is for data read in passes (a path, a memory map, blocks of rows), not for X in memory."
         raise OptionError(message)
-    checked = check_data(X, device=storage.device)
-    return COVARIANCE_OPERATORS[checked.layout](checked, **statistics)
+    checked = check_data(X, device=storage.device, gaps=missing == "mean")
+    if checked.layout == "device":
+        refuse_filling(missing, "data on a device")
+        if statistics["scale"] == PATTERSON:
+            message = "scale='patterson' is not for data on a device; divide the columns first, or leave device out."
+            raise OptionError(message, parameter="scale")
+    if missing == "error":
+        return COVARIANCE_OPERATORS[checked.layout](checked, **statistics)
+    filled, gaps = fill_array(checked.values, checked.names)
+    operator = COVARIANCE_OPERATORS[checked.layout](replace(checked, values=filled), **statistics)
+    operator.gaps = gaps  # type: ignore[attr-defined]
+    return operator
 
 
-def _build_in_passes(source: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
+def refuse_filling(missing: str, where: str) -> None:
+    """Where gaps cannot be filled they are refused before anything is read."""
+    if missing != "error":
+        message = f"missing={missing!r} is for data in memory and files, not for {where}; fill the gaps first."
+        raise OptionError(message, parameter="missing")
+
+
+def _build_in_passes(source: Any, storage: Storage, statistics: dict[str, Any], missing: str) -> Operator:
     """The covariance of data that stay where they are and are read block by block."""
     from sparseigen.operators.pass_data import ChunkedData
     from sparseigen.rows.files import check_checkpoint
     from sparseigen.rows.read_ahead import check_memory_limit
 
     limit, log = check_memory_limit(storage.memory_limit), check_checkpoint(storage.checkpoint)
-    return ChunkedData(source, memory_limit=limit, checkpoint=log, on_block=storage.on_block, **statistics)
+    options = {"memory_limit": limit, "checkpoint": log, "on_block": storage.on_block, **statistics}
+    if getattr(source, "by_variable", False):
+        from sparseigen.operators.variable_data import VariableData
+
+        return VariableData(source, missing=missing, **options)
+    if missing == "error":
+        return ChunkedData(source, **options)
+    filled = FilledRows(source)
+    operator = ChunkedData(filled, **options)  # type: ignore[arg-type]
+    operator.passes_made += 1  # the one that found the means
+    operator.gaps = filled.gaps  # type: ignore[attr-defined]
+    return operator
 
 
 def _build_on_cluster(X: Any, storage: Storage, statistics: dict[str, Any]) -> Operator:
@@ -243,7 +282,7 @@ def _build_on_cluster(X: Any, storage: Storage, statistics: dict[str, Any]) -> O
     return ClusterData(row_partitions(X), Cluster(storage.client), keep=storage.keep, checkpoint=log, **statistics)
 
 
-def covariance_of_data(value: Any, *, scale: bool) -> Any:
+def covariance_of_data(value: Any, *, scale: bool | str) -> Any:
     """An operator that knows its data's means and scales, if that is what was given; None for anything else.
 
     Raises
@@ -253,10 +292,10 @@ def covariance_of_data(value: Any, *, scale: bool) -> Any:
     """
     if not isinstance(value, Operator) or not hasattr(value, "means"):
         return None
-    if (scale and not value.scale) or not value.center:  # type: ignore[attr-defined]
+    if (scale and scale != value.scale) or not value.center:  # type: ignore[attr-defined]
         message = (
             "the operator was made with other options than the estimator's: use covariance(source"
-            f"{', scale=True' if scale else ''}), centred, or set scale={bool(value.scale)} here."  # type: ignore[attr-defined]
+            f"{f', scale={scale!r}' if scale else ''}), centred, or set scale={value.scale!r} here."  # type: ignore[attr-defined]
         )
         raise OptionError(message)
     return value

@@ -346,6 +346,11 @@ class Operator(ABC):
         """A[rows, columns] in float64, each entry within `entry_errors` of the exact one."""
         return self.accurate_columns(columns)[rows]
 
+    def _accurate_product(self, indices: Indices, weights: Weights) -> tuple[Weights, Weights]:
+        """A x from `accurate_columns`, and the magnitudes |A||x| that its rounding is measured by."""
+        columns = self.accurate_columns(indices)
+        return columns @ weights, np.abs(columns) @ np.abs(weights)
+
     def entry_errors(self) -> NDArray[np.float64]:
         """A vector w with ``|error of entry (i, j)| <= sqrt(w_i w_j)`` for `accurate_columns` and `diagonal`.
 

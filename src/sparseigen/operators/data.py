@@ -22,7 +22,13 @@ from sparseigen.operators.contract import (
 )
 from sparseigen.operators.iteration import Iteration
 from sparseigen.operators.matrix import DenseSymmetric, cut_parts, gram, multiply, multiply_transposed
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
+from sparseigen.operators.moments import (
+    check_variances,
+    choose_scales,
+    degrees_of_freedom,
+    gram_errors,
+    scaled_variances,
+)
 from sparseigen.operators.samples import DenseSamples, Samples
 from sparseigen.operators.screening import SMALLEST_DATA, Memory, Screen
 
@@ -46,7 +52,7 @@ class DenseData(Operator):
 
     negative_part = 0.0
 
-    def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
+    def __init__(self, data: CheckedArray, *, center: bool, scale: bool | str, ddof: int) -> None:
         values = data.values
         self.n_samples, self.size = values.shape
         self.dtype = values.dtype
@@ -56,7 +62,7 @@ class DenseData(Operator):
         check_copy_fits(values)
         self.variables, self.means = _store_by_variable(values, center=center)
         variances = check_variances(self._variances(), self.dtype)
-        self.deviations = find_scales(variances, self.means, self.names) if scale else np.ones(self.size)
+        self.deviations = choose_scales(scale, variances, self.means, self.names)
         if scale:
             if np.shares_memory(self.variables, values):
                 self.variables = self.variables.copy()
@@ -66,7 +72,7 @@ class DenseData(Operator):
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        return scaled_variances(self.deviations) if self.scale else self._variances()
+        return scaled_variances(self.deviations) if self.scale is True else self._variances()
 
     def _variances(self) -> NDArray[np.float64]:
         squares = np.empty(self.size)

@@ -89,6 +89,10 @@ class LowRankUpdated(WrappedOperator):
         """The base's columns plus a rank-r block, in float64."""
         return self.base.accurate_columns(indices) + self.left @ self._change(indices).T
 
+    def _accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+        """The base's block plus a rank-r block."""
+        return self.base._accurate_block(rows, columns) + self.left[rows] @ self._change(columns).T
+
     def entry_errors(self) -> NDArray[np.float64]:
         """Those of the base, and the rounding of r-term sums and of the final addition.
 
@@ -219,11 +223,12 @@ def _projection_defect(operator: Operator, x: Vector, product: Vector, value: fl
 def _bound_rounding(operator: Operator, x: Vector, product: Vector) -> tuple[float, float, float]:
     """The length of x, and bounds on the errors |q - Ax| and |v - x'Ax| of the stored product and value."""
     support = np.flatnonzero(x)
-    weights, columns = x[support], operator.accurate_columns(support)
-    errors, unit = operator.entry_errors(), 2.0**-52
+    weights, unit = x[support], 2.0**-52
+    errors = operator.entry_errors()
     inherited = np.sqrt(errors) * float(np.abs(weights) @ np.sqrt(errors[support]))
-    rounding = 2.0 * (len(support) + 4) * unit * (np.abs(columns) @ np.abs(weights) + np.abs(product))
-    away = float(np.linalg.norm(np.abs(columns @ weights - product) + inherited + rounding)) * 1.000001
+    accurate, sizes = operator._accurate_product(support, weights)
+    rounding = 2.0 * (len(support) + 4) * unit * (sizes + np.abs(product))
+    away = float(np.linalg.norm(np.abs(accurate - product) + inherited + rounding)) * 1.000001
     length = float(np.linalg.norm(x)) * 1.000001
     apart = 2.0 * (len(x) + 4) * unit * float(np.abs(x) @ np.abs(product)) + length * away
     return length, away, apart

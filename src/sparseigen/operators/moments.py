@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sparseigen.checks.arguments import check_flag
 from sparseigen.checks.arrays import CheckedArray, label
 from sparseigen.errors import ConstantColumnError, NonFiniteError, OptionError, RangeError, ZeroMatrixError
 from sparseigen.operators.contract import Operator
@@ -58,6 +59,57 @@ def find_scales(
         message = f"all {len(constant)} columns are constant, and scale=True divides by the standard deviation."
         raise ConstantColumnError(message)
     return np.where(constant, np.inf, deviations)
+
+
+PATTERSON = "patterson"
+"""The name of the scale of genotypes."""
+
+
+def check_scale(value: Any) -> bool | str:
+    """True, False or "patterson"."""
+    if not isinstance(value, str):
+        return check_flag(value, "scale")
+    if value != PATTERSON:
+        message = f"scale={value!r} must be True, False or {PATTERSON!r}."
+        raise OptionError(message, parameter="scale")
+    return value
+
+
+def choose_scales(
+    scale: bool | str, variances: NDArray[np.float64], means: NDArray[np.float64], names: Sequence[str] | None
+) -> NDArray[np.float64]:
+    """What columns are divided by: nothing, their deviations, or for allele counts what their frequencies predict.
+
+    N. Patterson, A. L. Price, D. Reich, "Population structure and eigenanalysis", PLoS Genetics 2 (2006), e190: with f
+    half the mean, the deviation of two alleles drawn at random, sqrt(2 f (1 - f)). A variant of which all samples have
+    the same allele is constant.
+    """
+    if scale is False:
+        return np.ones(len(variances))
+    if scale is True:
+        return find_scales(variances, means, names)
+    outside = np.flatnonzero((means < 0.0) | (means > 2.0))
+    if outside.size:
+        message = (
+            f"scale='patterson' is for counts of alleles (0, 1, 2); {label(int(outside[0]), names)} has the mean "
+            f"{means[outside[0]]:.3g}. Use scale=True for other data."
+        )
+        raise RangeError(message)
+    predicted = np.sqrt(means * (1.0 - means / 2.0))
+    constant = (variances == 0.0) | (predicted == 0.0)
+    if constant.all():
+        message = f"all {len(constant)} columns are constant, and scale='patterson' divides by the deviation."
+        raise ConstantColumnError(message)
+    return np.where(constant, np.inf, predicted)
+
+
+def scaled_diagonal(
+    scale: bool | str, variances: NDArray[np.float64], deviations: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The variances after division by these scales."""
+    if scale is True:
+        return scaled_variances(deviations)
+    return variances if scale is False else np.asarray(variances / deviations**2)
 
 
 def scaled_variances(deviations: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -23,9 +23,15 @@ from numpy.typing import NDArray
 from sparseigen.checks.arrays import CheckedArray, say_non_finite
 from sparseigen.errors import NonFiniteError
 from sparseigen.operators import passes
-from sparseigen.operators.contract import LARGEST_MATERIALISED, AccessCosts, Indices, Matrix, Operator, Vector
+from sparseigen.operators.contract import LARGEST_MATERIALISED, AccessCosts, Indices, Matrix, Operator, Vector, Weights
 from sparseigen.operators.matrix import DenseSymmetric
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
+from sparseigen.operators.moments import (
+    check_variances,
+    choose_scales,
+    degrees_of_freedom,
+    gram_errors,
+    scaled_diagonal,
+)
 from sparseigen.operators.passes import Moments, Request, Standard
 from sparseigen.operators.samples import DenseSamples, Samples, SparseSamples
 
@@ -137,6 +143,10 @@ PRODUCTS_PER_PASS = 10
 PASSES_PER_GRAM = 64
 """Forming the Gram matrix of p variables costs about as much time as p over this many passes."""
 
+PRODUCTS_KEPT, SAME = 4, 4.0 * 2.0**-53
+"""Products that are remembered, and how far weights may be apart to count as the same: their rounding."""
+LARGE_BLOCK = 1 << 16
+"""Entries of a block of A of which only one is remembered at a time."""
 FEWEST_DRAWN = 200
 """Rows that are drawn for statistics of single variables, however long they are."""
 RUNS_PER_PASS = 1 << 20
@@ -164,15 +174,20 @@ class PassOperator(Operator):
         another process. ``merge(total, part)`` may change ``total``. The order of merging must be fixed.
         """
 
-    def _begin(self, *, center: bool, scale: bool, ddof: int) -> None:
-        """The first pass: shape, means and scales. Scaled float32 data take a second one, for scales as in memory."""
+    def _begin_empty(self, *, center: bool, scale: bool | str) -> None:
+        """Nothing read, nothing remembered."""
         self.center, self.scale = center, scale
         self.passes_made = 0
         self.decisions: dict[str, Any] = {}
         self._columns: OrderedDict[int, NDArray[np.float64]] = OrderedDict()
         self._blocks_known: dict[bytes, NDArray[np.float64]] = {}
+        self._products: dict[bytes, tuple[NDArray[np.float64], Vector]] = {}
         self._gram_operator: DenseSymmetric | None = None
         self._shared = SharedPasses(self._answer)
+
+    def _begin(self, *, center: bool, scale: bool | str, ddof: int) -> None:
+        """The first pass: shape, means and scales. Scaled float32 data take a second one, for scales as in memory."""
+        self._begin_empty(center=center, scale=scale)
         found: Moments = self._run_pass(passes.moments, (), passes.merge_moments)
         self._check_moments(found)
         self.n_samples, self.size, self.stored = found.n_rows, len(found.means), found.stored
@@ -181,12 +196,11 @@ class PassOperator(Operator):
         with np.errstate(over="ignore"):
             squares = found.squares if center else found.squares + self.n_samples * found.means**2
         variances = check_variances(squares / self.divisor, self.dtype)
-        if scale and self.dtype == np.float32 and not self.sparse_blocks:
+        if scale is True and self.dtype == np.float32 and not self.sparse_blocks:
             (squares,) = self._run_pass(passes.rounded_squares, (self.means,), passes.add_parts)
             variances = squares / self.divisor
-        self.deviations = find_scales(variances, self.means, self.names) if scale else np.ones(self.size)
-        # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        self._variances = scaled_variances(self.deviations) if scale else variances
+        self.deviations = choose_scales(scale, variances, found.means, self.names)
+        self._variances = scaled_diagonal(scale, variances, self.deviations)
         spreads = np.sqrt(variances)
         explicit = not self.sparse_blocks and passes.centres_explicitly(self.means, spreads, self.dtype)
         self.standard = Standard(self.means, self.deviations, explicit)
@@ -204,10 +218,14 @@ class PassOperator(Operator):
         first: dict[Any, int] = {}
         places = [first.setdefault(_make_key(request), len(first)) for request in requests]
         distinct = [requests[places.index(place)] for place in range(len(first))]
-        plan = passes.plan_requests(distinct, self.size)
-        sums = self._run_pass(passes.evaluate, (self.standard, distinct, plan), passes.add_parts)
-        answers = [np.asarray(total, dtype=np.float64) / self.divisor for total in sums]
+        answers = [np.asarray(total, dtype=np.float64) / self.divisor for total in self._serve(distinct)]
         return [answers[place] for place in places]
+
+    def _serve(self, requests: list[Request]) -> Sequence[NDArray[Any]]:
+        """D'D times what the requests ask for, in one pass."""
+        plan = passes.plan_requests(requests, self.size)
+        sums: list[NDArray[Any]] = self._run_pass(passes.evaluate, (self.standard, requests, plan), passes.add_parts)
+        return sums
 
     def run_together(self, work: Sequence[Callable[[], Any]]) -> list[Any]:
         """Run computations side by side: each pass answers what all of them ask for."""
@@ -223,13 +241,29 @@ class PassOperator(Operator):
         if self._knows(indices):
             known = self._recall(indices) @ np.asarray(weights, dtype=np.float64)
             return np.asarray(known, dtype=self.dtype)
+        again = self._recall_product(indices, weights)
+        if again is not None:
+            return again
         asked = [Request("product", indices, np.asarray(weights, dtype=np.float64))]
         if len(indices) ** 2 <= self.size // 2:  # most products are followed by a solve on their support
             asked.append(Request("submatrix", indices))
         answers = self._shared.ask(asked)
         if len(answers) > 1:
             self._keep_block(indices, answers[1])
-        return np.asarray(answers[0], dtype=self.dtype)
+        product = np.asarray(answers[0], dtype=self.dtype)
+        self._products[indices.tobytes()] = np.array(weights, dtype=np.float64), product
+        while len(self._products) > PRODUCTS_KEPT:
+            del self._products[next(iter(self._products))]
+        return product.copy()
+
+    def _recall_product(self, indices: Indices, weights: Vector) -> Vector | None:
+        """The product with a vector that one of the last products was with, but for its sign and its last digits."""
+        kept = self._products.get(indices.tobytes())
+        if kept is None:
+            return None
+        sign = np.copysign(1.0, float(kept[0] @ weights))
+        same = np.abs(sign * kept[0] - weights).max() <= SAME * np.abs(kept[0]).max()
+        return np.asarray(sign * kept[1], dtype=self.dtype) if same else None
 
     def columns(self, indices: Indices) -> Matrix:
         """A[:, indices] in one pass, or none."""
@@ -253,6 +287,22 @@ class PassOperator(Operator):
         self._keep_columns(missing, found)
         return out
 
+    def _accurate_product(self, indices: Indices, weights: Weights) -> tuple[Weights, Weights]:
+        """A x in float64 by one pass; k columns of many variables would not fit.
+
+        Scores are sums of k terms and products of n, of numbers no longer than the variables: the product is off by
+        gamma(n + k + 8) sqrt(A_ii) sum_l |x_l| sqrt(A_ll), where the columns themselves are off by gamma(n + 8) of it
+        (`entry_errors`). The magnitudes are raised so that the caller's 2 (k + 4) roundings of them cover both. Where
+        blocks are centred by algebra, the numbers are as long as the uncentred variables.
+        """
+        if self._gram_operator is not None or self._knows(indices):
+            return super()._accurate_product(indices, weights)
+        (product,) = self._shared.ask([Request("accurate", indices, weights)])
+        apart = 0.0 if self.standard.explicit else 4.0 * self.n_samples / self.divisor
+        lengths = np.sqrt(self.diagonal() + apart * (self.means / self.deviations) ** 2)
+        sizes: Weights = lengths * float(np.abs(weights) @ lengths[indices]) * (2.0 + self.n_samples / len(indices))
+        return product, sizes
+
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns]: from what is remembered where that is enough, else one pass."""
         if self._gram_operator is not None:
@@ -263,6 +313,12 @@ class PassOperator(Operator):
         known = self._blocks_known.get(indices.tobytes())
         if known is not None:
             return known.copy()
+        for key, large in self._blocks_known.items():
+            members = np.frombuffer(key, dtype=np.int64)
+            if large.size > LARGE_BLOCK and np.isin(indices, members).all():
+                order = np.argsort(members)
+                places = order[np.searchsorted(members, indices, sorter=order)]
+                return large[np.ix_(places, places)]
         unknown = [place for place, index in enumerate(indices.tolist()) if index not in self._columns]
         if len(unknown) > 1 or len(indices) == 1:
             block: NDArray[np.float64] = self._shared.ask([Request("submatrix", indices)])[0]
@@ -325,7 +381,7 @@ class PassOperator(Operator):
             return False
         matrix = self._shared.ask([Request("gram")])[0]
         matrix = 0.5 * (matrix + matrix.T)
-        if self.scale or self.dtype == np.float64 or self.sparse_blocks:
+        if self.scale is True or self.dtype == np.float64 or self.sparse_blocks:
             np.fill_diagonal(matrix, self.diagonal())  # the same bits, so that ties fall the same way
         checked = CheckedArray(matrix, "dense", self.names)
         self._gram_operator = DenseSymmetric(checked, positive_semidefinite=True, entry_errors=self.entry_errors())
@@ -395,7 +451,18 @@ class PassOperator(Operator):
         while len(self._columns) > room:
             self._columns.popitem(last=False)
 
+    def _accurate_block(self, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+        """From the principal block of the rows where that holds the columns: it is small, columns of A are long."""
+        if self._gram_operator is None and np.isin(columns, rows).all():
+            order = np.argsort(rows)
+            return self._principal_submatrix(rows)[:, order[np.searchsorted(rows, columns, sorter=order)]]
+        return super()._accurate_block(rows, columns)
+
     def _keep_block(self, indices: Indices, block: NDArray[np.float64]) -> None:
+        if block.size > LARGE_BLOCK:  # one of these at a time
+            large = [key for key, known in self._blocks_known.items() if known.size > LARGE_BLOCK]
+            for key in large:
+                del self._blocks_known[key]
         if len(self._blocks_known) >= 256:
             self._blocks_known.pop(next(iter(self._blocks_known)))
         self._blocks_known[indices.tobytes()] = block

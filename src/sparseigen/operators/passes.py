@@ -62,7 +62,8 @@ class Request(NamedTuple):
     """One thing a pass is to compute: ``kind`` is "product", or a name in KINDS or CHOSEN_KINDS.
 
     "product": D'D x for the vector with ``weights`` at ``indices``; "columns": D'D[indices] in float64, one per row;
-    "submatrix": D'D[indices, indices] in float64; "block": (D'D V)' with V in ``weights``; "gram": D'D in float64.
+    "submatrix": D'D[indices, indices] in float64; "accurate": a product in float64;
+    "block": (D'D V)' with V in ``weights``; "gram": D'D in float64.
     """
 
     kind: str
@@ -229,6 +230,10 @@ def evaluate(block: Block, standard: Standard, requests: Sequence[Request], plan
     for request, places in zip(requests, plan.places, strict=True):
         if request.kind == "product":
             parts.append(next(joint))
+        elif request.kind == "accurate":
+            assert request.indices is not None
+            chosen = take_variables(block, standard, request.indices)
+            parts.append(_combine_rows(block, standard, chosen @ np.asarray(request.weights)[:, None])[0])
         elif rows is not None and places is not None:
             parts.append(CHOSEN_KINDS[request.kind](block, standard, rows[:, places]))
         elif places is not None:

@@ -12,7 +12,13 @@ from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
 from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
-from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
+from sparseigen.operators.moments import (
+    check_variances,
+    choose_scales,
+    degrees_of_freedom,
+    gram_errors,
+    scaled_variances,
+)
 from sparseigen.operators.samples import Samples, SparseSamples
 
 SHORT_NUMBERS_FROM = 1 << 20
@@ -20,6 +26,8 @@ SHORT_NUMBERS_FROM = 1 << 20
 SPARSE_PRODUCT_COST = 6.0
 """Time of a multiplication between two sparse matrices, in those of a sparse with a dense one."""
 
+REMEMBERED_FROM = 512
+"""Variables of a principal block from which the last one is kept: deflated data ask for it again."""
 SUMMED_AT_ONCE = 1 << 19
 """Stored entries that are converted and summed at a time: four temporaries of this length."""
 
@@ -33,7 +41,7 @@ class SparseData(Operator):
 
     negative_part = 0.0
 
-    def __init__(self, data: CheckedArray, *, center: bool, scale: bool, ddof: int) -> None:
+    def __init__(self, data: CheckedArray, *, center: bool, scale: bool | str, ddof: int) -> None:
         _check_fits(data.values)
         by_column = data.values if data.values.format == "csc" else _transpose(data.values).T
         usable = data.values.format == "csr" and data.values.has_canonical_format
@@ -57,13 +65,13 @@ class SparseData(Operator):
             self._sum_entries(lambda values, variables: values) / self.n_samples if center else np.zeros(self.size)
         )
         self.deviations = np.ones(self.size)
+        self._block_known: tuple[bytes, NDArray[np.float64]] | None = None
         variances = check_variances(self._variances(), self.dtype)
-        if scale:
-            self.deviations = find_scales(variances, self.means, self.names)
+        self.deviations = choose_scales(scale, variances, self.means, self.names)
 
     def _diagonal(self) -> NDArray[np.float64]:
         # Exactly one after scaling: rounding must not decide which of equal variances is the largest.
-        return scaled_variances(self.deviations) if self.scale else self._variances()
+        return scaled_variances(self.deviations) if self.scale is True else self._variances()
 
     def _variances(self) -> NDArray[np.float64]:
         # Sum over the non-zeros of (value - mean)^2 plus mean^2 for every zero: no cancellation.
@@ -173,14 +181,37 @@ class SparseData(Operator):
         return SparseSamples(self.variables, self.means, self.deviations, squares, centred=self.center)
 
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
-        """A[rows, columns]; principal ones are accumulated in float64 over blocks of samples."""
+        """A[rows, columns]; principal ones are accumulated in float64, as sparse products or over blocks of samples."""
         if columns is not None:
             return super().submatrix(rows, columns)
+        if len(rows) < REMEMBERED_FROM:
+            return self._accumulate(rows)
+        key = rows.tobytes()
+        if self._block_known is None or self._block_known[0] != key:
+            crossed = self._cross(rows)
+            self._block_known = key, self._accumulate(rows) if crossed is None else crossed
+        return self._block_known[1].copy()
+
+    def _accumulate(self, rows: Indices) -> NDArray[np.float64]:
+        """A[rows, rows] from dense centred blocks of samples."""
         out = np.zeros((len(rows), len(rows)))
         for samples in row_blocks(self.n_samples, len(rows)):
             block = self._centre(rows, samples)
             out += block @ block.T
         return out / self.divisor
+
+    def _cross(self, rows: Indices) -> NDArray[np.float64] | None:
+        """A[rows, rows] from products of sparse variables, centred by algebra; None where dense blocks cost less."""
+        chosen = self.variables[rows].astype(np.float64)
+        met = np.bincount(chosen.indices, minlength=self.n_samples).astype(np.float64)
+        if SPARSE_PRODUCT_COST * float(met @ met) > float(self.n_samples) * len(rows) ** 2:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            raw: NDArray[np.float64] = (chosen @ chosen.T).toarray()
+            raw -= np.multiply.outer(self.n_samples * self.means[rows], self.means[rows])
+            raw /= self.divisor * self.deviations[rows, None]
+            raw /= self.deviations[rows]
+        return raw if np.isfinite(raw).all() else None  # uncentred squares can overflow where centred ones do not
 
     def block_apply(self, block: Matrix) -> Matrix:
         """A V by two sparse products."""

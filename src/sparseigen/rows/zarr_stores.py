@@ -16,6 +16,7 @@ from sparseigen.checks.memory import check_columns_fit, check_fits
 from sparseigen.errors import InputError, OptionError, one_of
 from sparseigen.io.formats import guard_blocks
 from sparseigen.io.zarr_stores import check_codecs, find_in_store, open_store
+from sparseigen.rows.genotypes import TallRows, VcfZarrRows
 from sparseigen.rows.hdf5 import CsrRows, read_variable_names
 from sparseigen.rows.source import CONVERT, Buffers, RowSource, as_floats, sampled_hash
 
@@ -64,12 +65,23 @@ class ZarrCsrRows(CsrRows):
         return f"{sampled_hash(values, values.shape)} {self.place}"
 
 
+def _open_array(array: Any, label: str, names: tuple[str, ...] | None) -> RowSource:
+    """By rows; small whole numbers in chunks of most samples by variables, as they lie."""
+    check_codecs(array, label)
+    if np.dtype(array.dtype) == np.int8 and len(array.shape) == 2 and 2 * array.chunks[0] >= array.shape[0]:
+        check_fits(int(array.chunks[0]) * int(array.chunks[1]), f"{label}: one chunk")
+        return TallRows(array, label, names)
+    return ZarrRows(array, label, names)
+
+
 def open_zarr(path: Path, dataset: str | None) -> RowSource:
     """The rows of a zarr array, or of one in a group: the one that is named, X, or the only one there is."""
     node = open_store(path)
     if not hasattr(node, "keys"):
-        return ZarrRows(node, path.name)
+        return _open_array(node, path.name, None)
     names = sorted(node.keys())
+    if "call_genotype" in names and dataset in (None, "call_genotype"):
+        return VcfZarrRows(node, path.name)
     place = dataset or ("X" if "X" in names else names[0] if len(names) == 1 else None)
     if place is None or place not in node:
         message = f"{path.name} is a group; choose one of its arrays with dataset='...': {one_of(names)}."
@@ -77,7 +89,7 @@ def open_zarr(path: Path, dataset: str | None) -> RowSource:
     table = find_in_store(node, place, path.name)
     variables = read_variable_names(node, table, path.name)
     if not hasattr(table, "keys"):
-        return ZarrRows(table, path.name, variables)
+        return _open_array(table, path.name, variables)
     if table.attrs.get("encoding-type") == "csr_matrix":
         return ZarrCsrRows(path, place, tuple(int(side) for side in table.attrs["shape"]), variables)
     message = f"{path.name}:{place} is a group that gives no blocks of rows (it holds no compressed rows); {CONVERT}"

@@ -32,7 +32,7 @@ from sparseigen.checks.arguments import (
 )
 from sparseigen.errors import ConvergenceWarning, OptionError, UnsupportedOperatorError, one_of
 from sparseigen.operators.build import as_operator
-from sparseigen.operators.contract import Indices, Operator, computed_once, scale_exponent
+from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, computed_once, scale_exponent
 from sparseigen.operators.wrapped import scale_operator
 from sparseigen.results import Certificate, SparseEigResult, Stage, StopReason
 from sparseigen.solvers import SOLVERS
@@ -46,6 +46,7 @@ from sparseigen.solvers.interface import (
     SolverOutcome,
     SolverSpec,
 )
+from sparseigen.solvers.reduced import solve_reduced
 from sparseigen.solvers.starts import STARTS
 from sparseigen.solvers.steered import BOUND_EFFORTS, proof_seconds, solve_steered
 from sparseigen.solvers.truncated_power import POLISHES
@@ -227,7 +228,8 @@ class Request:
         check_choice(polish, (AS_NEEDED, *POLISHES), "polish")
         self.time_limit = None if time_limit is None else check_positive(time_limit, "time_limit")
         named = start is not None or polish != AS_NEEDED
-        self.solve = solve_steered if method == "tpower" and not named else self.spec.solve
+        default = solve_reduced if self.problem.size > LARGEST_MATERIALISED else solve_steered
+        self.solve = default if method == "tpower" and not named else self.spec.solve
         self.options = SolverOptions(
             start="auto" if start is None else _check_start(start, self.operator.size, self.allowed),
             polish="swap" if polish == AS_NEEDED else polish,
@@ -315,6 +317,8 @@ class Request:
         stages = outcome.stages or (
             Stage("search", seconds, outcome.value, None if outcome.proven is None else outcome.proven.upper_bound),
         )
+        gaps = getattr(self.operator, "gaps", None)
+        missing = {} if gaps is None else gaps.tell(np.flatnonzero(vector), self.operator.names)
         return SparseEigResult(
             vector=vector,
             value=outcome.value / self.unit,
@@ -324,7 +328,7 @@ class Request:
             history=history,
             certificate=None,
             solver=self.method,
-            settings=self._list_settings() | outcome.settings,
+            settings=self._list_settings() | outcome.settings | missing,
             seconds=seconds,
             names=self.operator.names,
             stages=tuple(

@@ -419,7 +419,7 @@ def test_other_bad_files(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"\xff\xfe\x00")
     assert "does not exist" in start_process("pca", str(tmp_path / "none.csv"), "-k", "1").stderr
     assert (
-        "'.xls', which is not known. Allowed: '.csv', '.h5ad', '.mtx', '.npy', '.npz', '.parquet', '.tsv'"
+        "'.xls', which is not known. Allowed: '.bed', '.csv', '.h5ad', '.mtx', '.npy', '.npz', '.parquet', '.tsv'"
         in start_process("pca", str(tmp_path / "x.xls"), "-k", "1").stderr
     )
     for name in ("x.npy", "x.csv"):

@@ -122,7 +122,7 @@ def test_gaps_name_the_columns_and_the_pipeline_works(data) -> None:
     frame = pd.DataFrame(data.copy(), columns=[f"v{j}" for j in range(12)])
     frame.iloc[3, 2] = np.nan
     frame.iloc[5, 7] = np.inf
-    with pytest.raises(NonFiniteError, match=r"2 NaN or infinite values in 2 of 12 columns: 'v2', 'v7'.*SimpleImputer"):
+    with pytest.raises(NonFiniteError, match=r"2 NaN or infinite values in 2 of 12 columns: 'v2', 'v7'.*missing='mean"):
         se.SparsePCA(1, 3).fit(frame)
     frame.iloc[5, 7] = np.nan
     make_pipeline(SimpleImputer(strategy="mean"), se.SparsePCA(1, 3)).fit(frame)

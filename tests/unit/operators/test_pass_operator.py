@@ -116,7 +116,7 @@ def test_default_solve_equals_data_in_memory(rng, tmp_path, dtype, size, scale):
     found = se.sparse_eigenvector(chunked, 12)
     memory = se.sparse_eigenvector(se.covariance(data, scale=scale), 12)
     np.testing.assert_array_equal(found.support, memory.support)
-    assert found.value == pytest.approx(memory.value, rel=1e-10)
+    assert found.value == pytest.approx(memory.value, rel=1e-10 if dtype == np.float64 else 1e-8)
     assert found.certificate.upper_bound >= memory.value * (1 - 1e-12)
 
 
@@ -126,7 +126,7 @@ def test_passes_of_a_default_solve_are_few_and_reported(rng, tmp_path):
     result = se.sparse_eigenvector(operator, 12, certify=False)
     assert result.settings["route"] == "passes"
     assert result.settings["passes"] == operator.passes_made
-    assert operator.passes_made <= 60  # about forty of them are the decreasing schedule's own steps
+    assert operator.passes_made <= 12
     before = operator.passes_made
     assert operator.submatrix(result.support).shape == (12, 12)
     operator.apply_support(result.support, result.vector[result.support])
