@@ -22,7 +22,7 @@ import numpy as np
 from sparseigen.certificates.factor import Array, Factor, namespace, row_dots, to_host
 from sparseigen.certificates.problem import Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
-from sparseigen.certificates.spectral import largest_eigenvalue_bound
+from sparseigen.certificates.spectral import estimate_largest_eigenvalue, largest_eigenvalue_bound
 from sparseigen.operators.matrix import multiply_transposed
 
 LARGEST_POINT = 2.0**200
@@ -35,6 +35,8 @@ POWER_STEPS = 24
 GOLDEN = 0.6180339887498949
 LARGEST_EXACT = 2.0e8
 """Multiplications of a Gram matrix above which penalties are compared by one in float32."""
+TRIAL_WORK = 1.2e11
+"""Operations that Gram matrices for comparing penalties may cost; two are made in any case."""
 
 
 BuildForm = Callable[[float, int], "ClosedForm"]
@@ -207,9 +209,10 @@ def search_penalty(
 ) -> ClosedForm:
     """The closed form at the best of some penalties between the last energy inside and the first outside.
 
-    A golden section search, ended after so many trials (at least two), after two that are both hopeless, or by one that
-    promises ``enough``.
+    A golden section search, ended after so many trials (at least two; fewer where their work is dear), after two that are
+    both hopeless, or by one that promises ``enough``.
     """
+    trials = min(trials, int(TRIAL_WORK / (2.0 * float(rows.shape[0]) * float(rows.shape[1]) ** 2 + 1.0)))
     energies = energies_along(rows, direction)
     place = len(energies) - inside
     ordered = np.partition(energies, (place - 1, place))
@@ -263,7 +266,7 @@ class _Trials:
             gram += float(shares @ shares) * np.outer(self.direction, self.direction)
         if not np.isfinite(gram).all() or not float(gram.trace()) < LARGEST_POINT**2:
             return ClosedForm(self.direction, penalty, np.inf)
-        return ClosedForm(self.direction, penalty, float(np.linalg.eigvalsh(gram)[-1]) + cardinality * penalty)
+        return ClosedForm(self.direction, penalty, estimate_largest_eigenvalue(gram) + cardinality * penalty)
 
 
 def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int) -> ClosedForm:
@@ -277,7 +280,7 @@ def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int)
 def _largest_eigenvalue(gram: Array, direction: Array) -> float:
     """An estimate that ranks penalties and proves nothing; on a device by power steps from a vector that is close."""
     if isinstance(gram, np.ndarray):
-        return float(np.linalg.eigvalsh(gram)[-1])
+        return estimate_largest_eigenvalue(gram)
     vector = direction
     for _ in range(POWER_STEPS):
         vector = gram @ vector

@@ -46,6 +46,10 @@ from sparseigen.operators.contract import SparseVector
 
 MOST_WORK = 2.5e9
 """Operations `default` may spend on the ascent, whatever k is."""
+ONCE = 6.0e11
+"""Operations of F'F where it is made once, for the largest eigenvalue of all."""
+DEAREST = 8.0
+"""One step is made even if it costs this many times as much."""
 SHORT_STEP, LONG_STEP = 3.0, 6.0
 """Lengths of a step of the ascent in units of 1 / lambda_max; long ones where k is above a quarter of p."""
 MOST_STEPS = 400
@@ -211,7 +215,8 @@ def find_affordable_factor(problem: BoundProblem) -> tuple[Factor | None, int]:
     factor = find_factor(problem, in_blocks=in_blocks)
     if factor is None or in_blocks:
         return factor, -1
-    return factor, int(MOST_WORK / _step_cost(*factor.rows.shape))
+    cost = _step_cost(*factor.rows.shape)
+    return factor, int(MOST_WORK / cost) if cost <= DEAREST * MOST_WORK else -1
 
 
 def count_ascent(factor: Factor, steps: int) -> float:
@@ -237,10 +242,10 @@ def largest_eigenvalue(problem: BoundProblem) -> float:
     """The largest eigenvalue of the whole matrix, which wins when k is a large part of p; of data from F'F, r x r."""
     if problem.operator.factor_rank == 0 or problem.operator.costs.transfers:
         return spectral_bound(problem)
-    factor = find_factor(problem)
-    return (
-        np.inf if factor is None else dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
-    )
+    factor = find_factor(problem) or find_factor(problem, in_blocks=True, largest=ONCE)
+    if factor is None:
+        return spectral_bound(problem)
+    return dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
 
 
 def stays_elsewhere(problem: BoundProblem) -> bool:

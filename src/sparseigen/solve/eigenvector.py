@@ -169,6 +169,10 @@ def sparse_eigenvector(
     return request.answer(request.check_cardinality(cardinality), certify=certify)
 
 
+SAME = 1e-12
+"""Relative difference up to which the solver's value is that of its vector."""
+
+
 class Request:
     """A checked question: which sparse vector makes x'Ax largest, or smallest.
 
@@ -262,7 +266,7 @@ class Request:
             bound = proof.upper_bound if self.unit > 0.0 else proof.lower_bound
             stage = Stage("bound", time.perf_counter() - found, result.value, bound)
             result = replace(result, stages=(*result.stages, stage))
-        return replace(result, certificate=proof)
+        return attach_proof(result, proof)
 
     def begin(self) -> None:
         """The time limit begins now."""
@@ -299,7 +303,7 @@ class Request:
         )
         return SparseEigResult(
             vector=vector,
-            value=outcome.value / self.unit,
+            value=self._recompute(outcome) / self.unit,
             cardinality=cardinality,
             stop_reason=outcome.stop_reason,
             n_iterations=outcome.n_iterations,
@@ -316,6 +320,18 @@ class Request:
                 for stage in stages
             ),
         )
+
+    def _recompute(self, outcome: SolverOutcome) -> float:
+        """What the vector reaches, where eigenvalues may have lost digits to entries larger than they are.
+
+        Of a semidefinite matrix no entry of a block is larger than its largest eigenvalue. Where entries come in passes
+        or from a device the solver's own value stays.
+        """
+        costs = self.searched.costs
+        if self.searched.positive_semidefinite or costs.columns_per_pass is not None or costs.transfers:
+            return outcome.value
+        value = recompute_value(self.searched, outcome.vector) / float(outcome.vector.weights @ outcome.vector.weights)
+        return value if abs(value - outcome.value) > SAME * abs(value) else outcome.value
 
     def prove(self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default") -> Certificate:
         """The bracket around the optimum, from the vector found and the bounds of this effort."""
@@ -340,7 +356,7 @@ class Request:
         seconds = time.perf_counter() - began
         if isinstance(inner, SolverOutcome):
             kept = self.build_result(inner, cardinality, seconds)
-            return kept if inner.proven is None else replace(kept, certificate=self.prove(inner, cardinality))
+            return kept if inner.proven is None else attach_proof(kept, self.prove(inner, cardinality))
         progress = self.options.progress
         if progress.best is None:
             return None
@@ -367,6 +383,16 @@ class Request:
             "atol": options.atol,
             "max_iterations": options.max_iterations,
         }
+
+
+def attach_proof(result: SparseEigResult, proof: Certificate) -> SparseEigResult:
+    """The result with its bracket, and with its value inside.
+
+    What the vector reaches is inside the bracket, certainly. A value as computed can miss that by its own rounding,
+    which is that of the largest entries: of a smallest eigenvalue near zero no digit may be left.
+    """
+    value = min(max(result.value, proof.lower_bound), proof.upper_bound)
+    return replace(result, value=value, certificate=proof)
 
 
 def find_search_unit(operator: Operator, which: str) -> float:

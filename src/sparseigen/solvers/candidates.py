@@ -123,16 +123,18 @@ def _scan(operator: Operator, pool: Indices, rows: Rows, cardinality: int, step:
     """Sums of the squares of each column, no less than the threshold each, with the diagonal entry and without."""
     size, count = operator.size, min(cardinality, operator.size)
     sample = rows(pool[np.unique(np.linspace(0, len(pool) - 1, SAMPLED).astype(np.int64))])
-    squares = np.partition(np.abs(sample), size - count, axis=1)[:, size - count] ** 2
-    threshold = np.float32(np.quantile(squares, STRONG))
     energies, own = np.empty(len(pool), dtype=np.float32), np.empty(len(pool), dtype=np.float32)
-    for part in _cut(len(pool), step):
-        block = rows(pool[part])
-        block *= block
-        np.maximum(block, threshold, out=block)
-        energies[part] = block.sum(axis=1)
-        own[part] = block[np.arange(len(block)), pool[part]]
-    return energies, energies - own  # both with as many thresholds too much in every column
+    # Columns whose squares float32 cannot hold are all infinite: strongest, in the order of their numbers.
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.partition(np.abs(sample), size - count, axis=1)[:, size - count] ** 2
+        threshold = np.float32(np.quantile(squares, STRONG))
+        for part in _cut(len(pool), step):
+            block = rows(pool[part])
+            block *= block
+            np.maximum(block, threshold, out=block)
+            energies[part] = block.sum(axis=1)
+            own[part] = block[np.arange(len(block)), pool[part]]
+        return energies, energies - own  # both with as many thresholds too much in every column
 
 
 def _cut(count: int, step: int) -> Iterator[slice]:
