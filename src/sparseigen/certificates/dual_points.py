@@ -209,8 +209,8 @@ def search_penalty(
 ) -> ClosedForm:
     """The closed form at the best of some penalties between the last energy inside and the first outside.
 
-    A golden section search, ended after so many trials (at least two; fewer where their work is dear), after two that are
-    both hopeless, or by one that promises ``enough``.
+    A golden section search, ended after so many trials (at least two; fewer where their work is dear), after two that
+    are both hopeless, or by one that promises ``enough``.
     """
     trials = min(trials, int(TRIAL_WORK / (2.0 * float(rows.shape[0]) * float(rows.shape[1]) ** 2 + 1.0)))
     energies = energies_along(rows, direction)

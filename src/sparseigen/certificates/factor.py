@@ -25,7 +25,7 @@ LARGEST_WORK = 1.5e9
 SMALL = 48
 """Up to this size the factorisation runs without LAPACK."""
 LARGEST_PRODUCT = 2.0e11
-"""Operations of F'F above which data in memory are not used as a factor: every bound from it makes that several times."""
+"""Operations of F'F above which data in memory are not used as a factor: bounds from it make that several times."""
 RANK_TOLERANCE = 1e-13
 """Pivots below this share of the largest diagonal entry count as zero; what they carry goes into ``rest``."""
 

@@ -28,6 +28,10 @@ CONVERTED = 1 << 22
 """Entries converted to float64 at a time."""
 
 
+PRODUCTS_AT_ONCE = 4
+"""Parts of a sum of products that are in memory at a time."""
+
+
 def cut_parts(count: int, work_each: float) -> list[slice]:
     """``range(count)`` in as few parts as keep a call within `LARGEST_CALL`.
 
@@ -81,10 +85,15 @@ def multiply_transposed(left: Numbers, right: Numbers) -> Numbers:
         product: Numbers = left[piece].T @ right[piece]
         return product
 
-    products = map_pieces(form, pieces)
-    out = products[0]
-    for product in products[1:]:
-        out += product
+    # A few at a time: all products at once would be many times the result.
+    out: Numbers | None = None
+    for begin in range(0, len(pieces), PRODUCTS_AT_ONCE):
+        for product in map_pieces(form, pieces[begin : begin + PRODUCTS_AT_ONCE]):
+            if out is None:
+                out = product
+            else:
+                out += product
+    assert out is not None
     return out
 
 

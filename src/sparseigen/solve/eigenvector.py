@@ -398,7 +398,8 @@ def attach_proof(result: SparseEigResult, proof: Certificate) -> SparseEigResult
 def find_search_unit(operator: Operator, which: str) -> float:
     """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales."""
     sign = 1.0 if which == "largest" else -1.0
-    return math.ldexp(sign, min(-scale_exponent(operator.magnitude), 1000))  # 1 / a denormal number is none
+    power = min(-scale_exponent(operator.magnitude), 1000)  # 1 / a denormal number is none
+    return math.ldexp(sign, power - power % 2)  # even: a factor is multiplied with the root
 
 
 def scale_for_search(problem: Operator, unit: float) -> Operator:

@@ -122,12 +122,15 @@ def _choose_pool(operator: Operator, weights: NDArray[np.float64], most: int) ->
 def _scan(operator: Operator, pool: Indices, rows: Rows, cardinality: int, step: int) -> tuple[Energies, Energies]:
     """Sums of the squares of each column, no less than the threshold each, with the diagonal entry and without."""
     size, count = operator.size, min(cardinality, operator.size)
-    sample = rows(pool[np.unique(np.linspace(0, len(pool) - 1, SAMPLED).astype(np.int64))])
+    sample = pool[np.unique(np.linspace(0, len(pool) - 1, SAMPLED).astype(np.int64))]
     energies, own = np.empty(len(pool), dtype=np.float32), np.empty(len(pool), dtype=np.float32)
     # Columns whose squares float32 cannot hold are all infinite: strongest, in the order of their numbers.
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.partition(np.abs(sample), size - count, axis=1)[:, size - count] ** 2
-        threshold = np.float32(np.quantile(squares, STRONG))
+        cuts = [
+            np.partition(np.abs(rows(sample[part])), size - count, axis=1)[:, size - count]
+            for part in _cut(len(sample), step)
+        ]
+        threshold = np.float32(np.quantile(np.concatenate(cuts) ** 2, STRONG))
         for part in _cut(len(pool), step):
             block = rows(pool[part])
             block *= block
