@@ -29,7 +29,7 @@ LARGEST_POINT = 2.0**200
 """Dual points beyond this prove nothing for a matrix with entries of size about one."""
 UNDERFLOW = 1e-140
 """Added to every remainder: more than squares of numbers too small for float64 can add up to."""
-BLOCK_ENTRIES = 1 << 23
+BLOCK_ENTRIES = 1 << 22
 """Entries of the factor worked on at a time, about six copies of them."""
 POWER_STEPS = 24
 GOLDEN = 0.6180339887498949
@@ -135,7 +135,9 @@ def measure(rows: Array, points: Array | ClosedForm) -> DualParts:
 
     with np.errstate(over="ignore", invalid="ignore"):
         gram, squares = add_up_gram(make_points())
-        gram = to_host(0.5 * (gram + gram.T))
+        gram = to_host(gram)
+        gram += gram.T.copy()
+        gram *= 0.5
     if not squares < LARGEST_POINT**2:
         return DualParts(gram, np.inf, np.full(rows.shape[0], np.inf))
     return DualParts(gram, squares, np.concatenate(found))
@@ -145,11 +147,12 @@ def add_up_gram(pieces: Iterator[Array]) -> tuple[Array, float]:
     """The Gram matrix of points that come a block at a time, and the sum of their squares."""
     gram, squares = None, 0.0
     for piece in pieces:
-        product = multiply_transposed(piece, piece) if isinstance(piece, np.ndarray) else piece.T @ piece
-        if gram is None:
-            gram = product
+        if isinstance(piece, np.ndarray):
+            gram = multiply_transposed(piece, piece, onto=gram)
+        elif gram is None:
+            gram = piece.T @ piece
         else:
-            gram += product
+            gram += piece.T @ piece
         squares += float(row_dots(piece, piece).sum())
     return gram, squares
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
-from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.contract import FORM_ENTRIES, AccessCosts, Indices, Matrix, Operator, Vector, computed_once
 from sparseigen.operators.moments import check_variances, degrees_of_freedom, find_scales, gram_errors, scaled_variances
 from sparseigen.operators.samples import Samples, SparseSamples
 
@@ -175,7 +175,11 @@ class SparseData(Operator):
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns]; principal ones are accumulated in float64 over blocks of samples."""
         if columns is not None:
-            return super().submatrix(rows, columns)
+            step = max(1, FORM_ENTRIES // self.size)  # columns are dense while some of their rows are taken
+            out = np.empty((len(rows), len(columns)))
+            for begin in range(0, len(columns), step):
+                out[:, begin : begin + step] = self.accurate_columns(columns[begin : begin + step])[rows]
+            return out
         out = np.zeros((len(rows), len(rows)))
         for samples in row_blocks(self.n_samples, len(rows)):
             block = self._centre(rows, samples)

@@ -254,7 +254,8 @@ class _Climber:
 
     def _solve(self, indices: Indices, guess: Weights) -> Point:
         if len(indices) > LARGEST_DENSE_PROBLEM:
-            return best_on_support(self.operator, SparseVector(indices, guess / np.linalg.norm(guess)))
+            start = guess if guess.any() else np.ones_like(guess)  # a product can be zero
+            return best_on_support(self.operator, SparseVector(indices, start / np.linalg.norm(start)))
         self.block.move_to(indices)
         places = np.searchsorted(indices, self.block.order)
         weights, value = warm_eigenpair(self.block.matrix, guess[places])
