@@ -144,11 +144,8 @@ def _pairs(groups: Array, same: bool) -> sp.csr_array:
     return sp.csr_array(joined.astype(np.int64))
 
 
-def draw_cliques(rng: Generator) -> KnownGraph:
-    """A union of cliques: the densest k vertices fill the largest ones first, because squares are convex."""
-    sizes = rng.integers(1, int(rng.choice([4, 12, 40])), int(rng.integers(20, 100)))
-    sizes[0] += SMALLEST
-    groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+def fill_cliques(sizes: Array) -> Callable[[int], int]:
+    """The densest k vertices of a union of cliques fill the largest ones first, because squares are convex."""
 
     def best(k: int) -> int:
         total = 0
@@ -157,14 +154,11 @@ def draw_cliques(rng: Generator) -> KnownGraph:
             total, k = total + taken * (taken - 1), k - taken
         return total
 
-    return KnownGraph(_pairs(groups, same=True), best)
+    return best
 
 
-def draw_multipartite(rng: Generator) -> KnownGraph:
-    """Complete multipartite: the densest k vertices are spread as evenly over the parts as their sizes allow."""
-    sizes = rng.integers(1, 40, int(rng.integers(3, 30)))
-    sizes[0] += SMALLEST
-    groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+def spread_evenly(sizes: Array) -> Callable[[int], int]:
+    """The densest k vertices of a complete multipartite graph are spread as evenly as the sizes of its parts allow."""
 
     def best(k: int) -> int:
         taken = np.zeros(len(sizes), dtype=np.int64)
@@ -173,7 +167,23 @@ def draw_multipartite(rng: Generator) -> KnownGraph:
             taken[open_parts[np.argmin(taken[open_parts])]] += 1
         return k * k - int((taken**2).sum())
 
-    return KnownGraph(_pairs(groups, same=False), best)
+    return best
+
+
+def draw_cliques(rng: Generator) -> KnownGraph:
+    """A union of cliques."""
+    sizes = rng.integers(1, int(rng.choice([4, 12, 40])), int(rng.integers(20, 100)))
+    sizes[0] += SMALLEST
+    groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return KnownGraph(_pairs(groups, same=True), fill_cliques(sizes))
+
+
+def draw_multipartite(rng: Generator) -> KnownGraph:
+    """A complete multipartite graph."""
+    sizes = rng.integers(1, 40, int(rng.integers(3, 30)))
+    sizes[0] += SMALLEST
+    groups = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return KnownGraph(_pairs(groups, same=False), spread_evenly(sizes))
 
 
 def draw_planted(rng: Generator) -> KnownGraph:

@@ -335,8 +335,15 @@ class Request:
 
     def prove(self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default") -> Certificate:
         """The bracket around the optimum, from the vector found and the bounds of this effort."""
-        deadline, proven = self.options.deadline, outcome.proven
-        found = certify(self.searched, cardinality, outcome.vector, effort=effort, deadline=deadline, proven=proven)
+        found = certify(
+            self.searched,
+            cardinality,
+            outcome.vector,
+            effort=effort,
+            deadline=self.options.deadline,
+            proven=outcome.proven,
+            say=self.options.progress.begin_stage,
+        )
         return self.restate(found)
 
     def _end(self, upper: float) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.operators.contract import Indices, Operator
+from sparseigen.operators.contract import Indices, Operator, find_exponent
 
 SKETCH, WIDEST_SKETCH, FEWEST_SKETCHED = 32, 128, 8
 """Columns of R: as a rule, at most, and where p is so large that memory decides."""
@@ -88,9 +88,11 @@ def _multiply_rows(factor: NDArray[np.float32], part: Indices) -> NDArray[np.flo
 
 
 def _fetch(operator: Operator, part: Indices) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        entries: NDArray[np.float32] = np.array(operator.columns(part).T, dtype=np.float32, order="C")
-        return entries
+    """Entries in units of a power of two, so that the squares of the largest are in the range of float32."""
+    most = 100 if operator.dtype == np.float32 else 1000
+    unit = math.ldexp(1.0, -min(max(find_exponent(operator.magnitude), -most), most))
+    entries: NDArray[np.float32] = np.array(operator.columns(part).T * unit, dtype=np.float32, order="C")
+    return entries
 
 
 def _find_factor(operator: Operator, width: int) -> NDArray[np.float32]:
@@ -124,7 +126,7 @@ def _scan(operator: Operator, pool: Indices, rows: Rows, cardinality: int, step:
     size, count = operator.size, min(cardinality, operator.size)
     sample = pool[np.unique(np.linspace(0, len(pool) - 1, SAMPLED).astype(np.int64))]
     energies, own = np.empty(len(pool), dtype=np.float32), np.empty(len(pool), dtype=np.float32)
-    # Columns whose squares float32 cannot hold are all infinite: strongest, in the order of their numbers.
+    # A magnitude is that of the diagonal alone for some operators: entries far above it are all infinite.
     with np.errstate(over="ignore", invalid="ignore"):
         cuts = [
             np.partition(np.abs(rows(sample[part])), size - count, axis=1)[:, size - count]
