@@ -11,7 +11,7 @@ export SPARSEIGEN_DATA ?= $(abspath $(wildcard ../shared/data))
 .PHONY: help demo test test-torch test-browser pictures docs lint \
   test-ecosystem wheel-test lock lock-dev lock-oldest audit test-oldest test-newest coverage mutants fuzz stress sanitize \
   reproduce bench bench-quick bench-micro bench-certificates bench-choosing bench-graphs bench-sets bench-generalised \
-  bench-scale clean
+  bench-scale bench-worst clean
 help:
 	@echo "make demo   sparse components of the embedded PitProps data: a table, and a report in build/demo.html"
 	@echo "make test   all tests"
@@ -37,8 +37,9 @@ help:
 	@echo "make bench-sets  sets of components: beside msPCA's and nsprcomp's algorithms, gaps, enumerated truth"
 	@echo "make bench-generalised  sparse CCA, discriminants and slow modes: enumerated truth, cca-zoo, other classifiers, eigh"
 	@echo "make bench-scale  data larger than memory, and a cluster of two workers: needs 8 GB of disk"
+	@echo "make bench-worst  the worst inputs known with default settings: processor time and memory against a budget"
 	@echo "make stress RUNS=200 of threads, forks, processes and signals at once, then Ctrl-C in every long kernel"
-	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs, checked in exact arithmetic; READER_MINUTES=2 of files"
+	@echo "make fuzz   MINUTES=10 of hostile matrices, data and graphs, as many of large ones, checked in exact arithmetic; READER_MINUTES=2 of files"
 	@echo "make clean  remove the virtual environment and build products"
 
 $(BIN)/python:
@@ -242,6 +243,10 @@ bench-generalised: $(VENV)/.ready build/cca_zoo/.ready
 bench-scale: $(VENV)/.ready
 	$(BIN)/python -m benchmarks.scale
 
+# ARGS="noise graph" chooses cases by words, ARGS=--busy keeps every core busy beside them.
+bench-worst: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.worst $(ARGS)
+
 # Violations are saved in build/fuzz, each with the command that replays it; SEED= gives other cases.
 MINUTES ?= 10
 READER_MINUTES ?= 2
@@ -249,6 +254,7 @@ SETS ?= 100
 SEED ?= 0
 fuzz: $(VENV)/.ready
 	$(BIN)/python -m fuzzing certificates --minutes $(MINUTES) --seed $(SEED) --workers 2
+	$(BIN)/python -m fuzzing certificates --large --minutes $(MINUTES) --seed $(SEED) --workers 2
 	$(BIN)/python -m fuzzing sets --cases $(SETS) --seed $(SEED) --workers 2
 	$(BIN)/python -m fuzzing readers --minutes $(READER_MINUTES) --seed $(SEED)
 

@@ -2,7 +2,8 @@
 
 A case is one certificate: a lower and an upper bound on a sparse eigenvalue (or a density), checked against every
 support of the exact matrix. Each matrix, data set or graph (an instance) is asked several questions and gives about
-twenty cases. Instance i of a seed is always the same, whatever the number of workers.
+twenty cases. Instance i of a seed is always the same, whatever the number of workers. With ``--large`` instances have
+50 to 5,000 variables or vertices and an optimum that is known without going through supports.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import multiprocessing
 import os
 import sys
+import tempfile
 import time
 import traceback
 import warnings
@@ -61,6 +63,9 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="which instances (default: 0)")
     parser.add_argument("--workers", type=int, default=2, help="processes (default: 2)")
     parser.add_argument("--start", type=int, default=0, help="number of the first instance (default: 0)")
+    parser.add_argument(
+        "--large", action="store_true", help="instances of 50 to 5,000 variables whose optimum is known"
+    )
     parser.add_argument("--replay", type=Path, help="a file that an earlier run saved: that instance alone")
     return parser.parse_args(arguments)
 
@@ -68,12 +73,14 @@ def _parsed(arguments: list[str]) -> argparse.Namespace:
 # --- one instance -------------------------------------------------------------------------------------------------
 
 
-def findings(seed: int, index: int) -> tuple[list[Finding], dict[str, np.ndarray]]:
+def findings(seed: int, index: int, *, large: bool = False) -> tuple[list[Finding], dict[str, np.ndarray]]:
     """Every certificate of one instance, and the arrays it was made from."""
     from fuzzing import carriers, elsewhere, families, graphs
 
-    rng = np.random.default_rng([seed, index])
+    rng = np.random.default_rng([seed, index, 1] if large else [seed, index])
     kind = rng.random()
+    if large:
+        return large_findings(rng, kind)
     if kind < GRAPHS:
         return graph_findings(rng, str(rng.choice(list(graphs.WEIGHTS))))
     if kind < GRAPHS + MATRICES:
@@ -156,6 +163,32 @@ def matrix_findings(rng: np.random.Generator, family: str, carrier: str) -> tupl
         finally:
             if carried.keeps is not None:
                 carried.keeps.cleanup()
+
+
+def large_findings(rng: np.random.Generator, kind: float) -> tuple[list[Finding], dict[str, np.ndarray]]:
+    """Every certificate of one large instance: a matrix, data, a graph, sets, or one question asked in many ways."""
+    from fuzzing import large, related
+
+    found: list[Finding] = []
+    family, label, values = "relations", "data", np.ones((1, 1))
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        _strict_warnings()
+        try:
+            if kind < sum(related.SHARES.values()):
+                family, label, problems = related.draw_problems(rng, kind)
+                for method, wrong in problems:
+                    found.append(Finding(family, label, method, "violation" if wrong else "exact", tuple(wrong)))
+                return found, {}
+            family, label, given, truth, values = large.draw_question(rng, Path(folder))
+        except Exception as error:
+            return [*found, _of_error(error, family, label, "input", None, values)], {"values": values}
+        question = large.Question(given, truth, rng)
+        for ask in large.asked(rng):
+            try:
+                found += [checked(claim, truth, family, label, truth.largest) for claim in ask(question)]
+            except Exception as error:
+                found.append(_of_error(error, family, label, ask.__name__, truth, values))
+    return found, {"values": values}
 
 
 def _asked(rng: np.random.Generator, carried: Any, family: str, label: str, values: np.ndarray) -> list[Finding]:
@@ -243,7 +276,10 @@ def _many(options: argparse.Namespace) -> tuple[Counter[tuple[str, str, str, str
     began = time.monotonic()
     deadline = time.time() + 60.0 * options.minutes
     workers = [
-        context.Process(target=_work, args=(reports, options.seed, options.start + w, options.workers, deadline))
+        context.Process(
+            target=_work,
+            args=(reports, options.seed, options.start + w, options.workers, deadline, options.large),
+        )
         for w in range(options.workers)
     ]
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "SPARSEIGEN_NUM_THREADS": "1"}
@@ -272,7 +308,7 @@ def _many(options: argparse.Namespace) -> tuple[Counter[tuple[str, str, str, str
     return tally, violations, time.monotonic() - began
 
 
-def _work(reports: Any, seed: int, first: int, step: int, deadline: float) -> None:
+def _work(reports: Any, seed: int, first: int, step: int, deadline: float, large: bool) -> None:
     """One process: every ``step``-th instance from ``first`` on, until the deadline."""
     counts: Counter[tuple[str, str, str, str]] = Counter()
     texts: list[str] = []
@@ -282,11 +318,11 @@ def _work(reports: Any, seed: int, first: int, step: int, deadline: float) -> No
         if parent is not None and not parent.is_alive():  # killed: nobody is left to report to
             reports.cancel_join_thread()
             return
-        found, arrays = findings(seed, index)
+        found, arrays = findings(seed, index, large=large)
         counts.update((one.family, one.carrier, one.method, one.how) for one in found)
         bad = [one for one in found if one.how == "violation"]
         if bad:
-            texts.append(_saved(seed, index, bad, arrays))
+            texts.append(_saved(seed, index, bad, arrays, large))
         counts["", "", "instances", "instances"] += 1
         index += step
         if time.monotonic() - said > REPORT_EVERY:
@@ -295,16 +331,17 @@ def _work(reports: Any, seed: int, first: int, step: int, deadline: float) -> No
     reports.put((counts, texts))
 
 
-def _saved(seed: int, index: int, bad: list[Finding], arrays: dict[str, np.ndarray]) -> str:
-    path = FOLDER / f"certificate-{seed}-{index}.npz"
-    np.savez(path, seed=seed, index=index, **arrays)
+def _saved(seed: int, index: int, bad: list[Finding], arrays: dict[str, np.ndarray], large: bool) -> str:
+    path = FOLDER / f"certificate-{'large-' if large else ''}{seed}-{index}.npz"
+    np.savez(path, seed=seed, index=index, large=large, **arrays)
     lines = [f"VIOLATION {one.family} / {one.carrier} / {one.method}: {'; '.join(one.wrong)}" for one in bad]
     return "\n".join([*lines, f"  replay: python -m fuzzing certificates --replay {path}"])
 
 
 def _replayed(path: Path) -> int:
     with np.load(path) as saved:
-        found, arrays = findings(int(saved["seed"]), int(saved["index"]))
+        large = "large" in saved and bool(saved["large"])
+        found, arrays = findings(int(saved["seed"]), int(saved["index"]), large=large)
         for name, values in arrays.items():
             if not np.array_equal(saved[name], values):
                 print(f"{name} is not what was saved: the generators have changed since")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from fuzzing import certificates, claims, reader_mutations, reader_seeds, set_truth, sets
+import sparseigen as se
+from fuzzing import certificates, claims, large, reader_mutations, reader_seeds, related, set_truth, sets
 from fuzzing.__main__ import PARTS, main
+from fuzzing.known import Outer
 from fuzzing.reader_targets import TARGETS
 from fuzzing.truth import Truth, is_semidefinite
 
@@ -92,7 +97,7 @@ def test_a_wrong_certificate_is_found_saved_and_replayed(end, step, monkeypatch,
         if wrong:
             break
     assert {one.method.split()[0] for one in wrong} == {"certify"}
-    text = certificates._saved(11, index, wrong, arrays)
+    text = certificates._saved(11, index, wrong, arrays, False)
     path = certificates.FOLDER / f"certificate-11-{index}.npz"
     assert f"replay: python -m fuzzing certificates --replay {path}" in text
     assert main(["certificates", "--replay", str(path)]) == 1
@@ -166,3 +171,89 @@ def test_a_set_bound_that_is_too_low_is_found(monkeypatch, constraint) -> None:
     assert "the bound is" in sets.look_at(0, 3, constraint).wrong
     lines, _ = sets.summarise([honest])
     assert lines[0].startswith(constraint)
+
+
+def test_known_optima_are_those_of_enumeration(rng) -> None:
+    blocks = [rng.integers(-3, 4, (size, size)).astype(float) for size in (1, 2, 3)]
+    blocks = [block + block.T for block in blocks]
+    matrix, known = large._assemble(rng, [blocks[0], blocks[1], blocks[2]])
+    d = [3, -1, 0, 2, 2]
+    outer = Outer(d, Fraction(-1, 2), Fraction(3))
+    dense = matrix.toarray()
+    for about, truth in (
+        (known, Truth.of_matrix(dense)),
+        (outer, Truth.of_matrix(3.0 * np.eye(5) - np.outer(d, d) / 2.0)),
+    ):
+        for own, other in ((about, truth), (about.negated(), truth.negated())):
+            for k in range(1, own.size + 1):
+                best = float(other._values(k).max()) * float(other._scaled[1])
+                for bound in (best - 1e-9, best + 1e-9):
+                    assert own.is_upper_bound(bound, k)[0] == other.is_upper_bound(bound, k)[0]
+                    assert own.is_reached(bound, k)[0] == other.is_reached(bound, k)[0]
+                vector = np.zeros(own.size)
+                vector[rng.permutation(own.size)[:k]] = rng.standard_normal(k)
+                quotient = float(
+                    vector @ (dense if about is known else 3.0 * np.eye(5) - np.outer(d, d) / 2.0) @ vector
+                )
+                quotient *= (1.0 if own is about else -1.0) / float(vector @ vector)
+                assert own.quotient_reaches(vector, quotient - 1e-9)
+                assert own.quotient_reaches(vector, quotient + 1e-9) is False
+        kept = [0, 2, 3]
+        assert about.restricted(kept).is_reached(0.0, 2)[0] == truth.restricted(kept).is_reached(0.0, 2)[0]
+        assert about.largest >= truth.largest
+        assert not about.is_zero
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_known_graphs_are_those_of_enumeration(same: bool) -> None:
+    sizes = np.array([1, 3, 2, 2])
+    graph = related._pairs(np.repeat(np.arange(4), sizes), same=same).toarray()
+    best = (related.fill_cliques if same else related.spread_evenly)(sizes)
+    for k in range(1, 9):
+        assert best(k) == max(int(graph[np.ix_(chosen, chosen)].sum()) for chosen in combinations(range(8), k))
+
+
+def test_every_large_family_is_answered_rightly(tmp_path) -> None:
+    rng = np.random.default_rng(5)
+    for family in large.MATRICES.values():
+        matrix, known = family(rng)
+        dense = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()[:, :]
+        found = claims._bracket("", 2, se.upper_bound(dense, 2, effort="cheap"))
+        assert certificates.checked(found, known, "", "").how != "violation"
+    for family in large.DATA.values():
+        data, known, options = family(rng)
+        found = claims._bracket("", 3, se.upper_bound(se.covariance(data, **options), 3, effort="cheap"))
+        assert certificates.checked(found, known, "", "").how != "violation"
+    for draw in related.GRAPHS.values():
+        assert [wrong for _, wrong in related.graph_problems(rng, draw(rng)) if wrong] == []
+
+
+def test_contradictions_are_found() -> None:
+    one, other = SimpleNamespace(lower_bound=1.0, upper_bound=2.0), SimpleNamespace(lower_bound=4.5, upper_bound=6.0)
+    assert related._contradictions(one, other, 4.0) == []
+    assert related._contradictions(one, other, 2.0) == ["1.0 to 2.0 against 2.25 to 3.0"]
+
+
+def test_a_wrong_certificate_of_a_large_instance_is_found_and_replayed(monkeypatch, tmp_path, capsys) -> None:
+    honest = large.certify
+    monkeypatch.chdir(tmp_path)
+    certificates.FOLDER.mkdir(parents=True)
+    monkeypatch.setattr(large, "ASKED", {large.certify_some: 1.0})
+    monkeypatch.setattr(large, "certify_path", lambda *_: [])
+    monkeypatch.setattr(large, "certify", lambda *a, **o: replace(honest(*a, **o), lower_bound=1e300))
+    monkeypatch.setattr(large, "FORMS", {"data": large.FORMS["data"]})
+    monkeypatch.setattr(related, "SHARES", {})
+    monkeypatch.setattr(large, "draw_size", lambda *_: 50)
+    found, arrays = certificates.findings(1, 0, large=True)
+    wrong = [one for one in found if one.how == "violation"]
+    assert wrong
+    certificates._saved(1, 0, wrong, arrays, True)
+    path = certificates.FOLDER / "certificate-large-1-0.npz"
+    assert main(["certificates", "--replay", str(path)]) == 1
+    assert "violation" in capsys.readouterr().out
+
+
+def test_a_short_large_run_ends_clean(monkeypatch, tmp_path, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["certificates", "--large", "--minutes", "0.03", "--workers", "1", "--seed", "4"]) == 0
+    assert "violations 0" in capsys.readouterr().out

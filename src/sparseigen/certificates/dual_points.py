@@ -26,20 +26,22 @@ import numpy as np
 from sparseigen.certificates.factor import Array, Factor, namespace, place_like, row_dots, to_host
 from sparseigen.certificates.problem import Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma, sum_of_largest
-from sparseigen.certificates.spectral import largest_eigenvalue_bound
+from sparseigen.certificates.spectral import estimate_largest_eigenvalue, largest_eigenvalue_bound
 from sparseigen.operators.matrix import multiply_transposed
 
 LARGEST_POINT = 2.0**200
 """Dual points beyond this prove nothing for a matrix with entries of size about one."""
 UNDERFLOW = 1e-140
 """Added to every remainder: more than squares of numbers too small for float64 can add up to."""
-BLOCK_ENTRIES = 1 << 23
+BLOCK_ENTRIES = 1 << 22
 """Entries of the factor worked on at a time, about six copies of them."""
 POWER_STEPS = 24
 ROOT_STEPS = 40
 GOLDEN = 0.6180339887498949
 LARGEST_EXACT = 2.0e8
 """Multiplications of a Gram matrix above which penalties are compared by one in float32."""
+TRIAL_WORK = 1.2e11
+"""Operations that Gram matrices for comparing penalties may cost; two are made in any case."""
 
 
 BuildForm = Callable[[float, int], "ClosedForm"]
@@ -202,7 +204,9 @@ def measure(rows: Array, points: Points) -> DualParts:
 
     with np.errstate(over="ignore", invalid="ignore"):
         gram, squares = add_up_gram(make_points())
-        gram = to_host(0.5 * (gram + gram.T))
+        gram = to_host(gram)
+        gram += gram.T.copy()
+        gram *= 0.5
     if not squares < LARGEST_POINT**2:
         return DualParts(gram, np.inf, np.full(rows.shape[0], np.inf))
     return DualParts(gram, squares, np.concatenate(found))
@@ -232,6 +236,8 @@ def mix_parts(parts: Sequence[DualParts], weights: Numbers) -> DualParts:
     count, size = len(parts), len(parts[0].remainders)
     gram, squares, rest = np.zeros_like(parts[0].gram), 0.0, np.zeros(size)
     for share, part in zip(raise_shares(weights), parts, strict=True):
+        if share == 0.0:
+            continue  # zero times infinity would spoil the rest
         if not np.isfinite(part.squares):
             return part
         gram += share * part.gram
@@ -251,11 +257,12 @@ def add_up_gram(pieces: Iterator[Array]) -> tuple[Array, float]:
     """The Gram matrix of points that come a block at a time, and the sum of their squares."""
     gram, squares = None, 0.0
     for piece in pieces:
-        product = multiply_transposed(piece, piece) if isinstance(piece, np.ndarray) else piece.T @ piece
-        if gram is None:
-            gram = product
+        if isinstance(piece, np.ndarray):
+            gram = multiply_transposed(piece, piece, onto=gram)
+        elif gram is None:
+            gram = piece.T @ piece
         else:
-            gram += product
+            gram += piece.T @ piece
         squares += float(row_dots(piece, piece).sum())
     return gram, squares
 
@@ -313,9 +320,10 @@ def search_penalty(
 ) -> ClosedForm:
     """The closed form at the best of some penalties between the last energy inside and the first outside.
 
-    A golden section search, ended after so many trials (at least two), after two that are both hopeless, or by one that
-    promises ``enough``.
+    A golden section search, ended after so many trials (at least two; fewer where their work is dear), after two that
+    are both hopeless, or by one that promises ``enough``.
     """
+    trials = min(trials, int(TRIAL_WORK / (2.0 * float(rows.shape[0]) * float(rows.shape[1]) ** 2 + 1.0)))
     energies = energies_along(rows, direction)
     place = len(energies) - inside
     ordered = np.partition(energies, (place - 1, place))
@@ -369,7 +377,7 @@ class _Trials:
             gram += float(shares @ shares) * np.outer(self.direction, self.direction)
         if not np.isfinite(gram).all() or not float(gram.trace()) < LARGEST_POINT**2:
             return ClosedForm(self.direction, penalty, np.inf)
-        promise = float(np.linalg.eigvalsh(gram)[-1]) + cardinality * penalty
+        promise = estimate_largest_eigenvalue(gram) + cardinality * penalty
         return ClosedForm(self.direction, penalty, promise, gram)
 
 
@@ -384,7 +392,7 @@ def _build_form(rows: Array, direction: Array, penalty: float, cardinality: int)
 def _largest_eigenvalue(gram: Array, direction: Array) -> float:
     """An estimate that ranks penalties and proves nothing; on a device by power steps from a vector that is close."""
     if isinstance(gram, np.ndarray):
-        return float(np.linalg.eigvalsh(gram)[-1])
+        return estimate_largest_eigenvalue(gram)
     vector = direction
     for _ in range(POWER_STEPS):
         vector = gram @ vector

@@ -24,6 +24,8 @@ LARGEST_WORK = 1.5e9
 """Multiplications the factorisation and its check may cost."""
 SMALL = 48
 """Up to this size the factorisation runs without LAPACK."""
+LARGEST_PRODUCT = 2.0e11
+"""Operations of F'F above which data in memory are not used as a factor: bounds from it make that several times."""
 RANK_TOLERANCE = 1e-13
 """Pivots below this share of the largest diagonal entry count as zero; what they carry goes into ``rest``."""
 
@@ -81,13 +83,17 @@ class Factor:
     rest: float
 
 
-def find_factor(problem: BoundProblem, *, in_blocks: bool = False) -> Factor | None:
+def find_factor(problem: BoundProblem, *, in_blocks: bool = False, largest: float = LARGEST_PRODUCT) -> Factor | None:
     """The data where the operator has them, else a pivoted Cholesky factor; None when neither is affordable.
 
-    ``in_blocks``: the rows of data are not held, but made when they are asked for.
+    ``in_blocks``: the rows of data are not held, but made when they are asked for. ``largest``: operations that F'F may
+    cost.
     """
     rank = problem.operator.factor_rank
     if rank > 0 and comes_to_host(problem):
+        if 2.0 * problem.size * float(rank) ** 2 > largest and not problem.operator.costs.transfers:
+            problem.left_out = f"duals left out: products of {rank} samples"
+            return None
         rest = float(bound_left_out(problem)[problem.cardinality - 1])
         if in_blocks and not problem.operator.costs.transfers:
             return Factor(FactorRows(problem), rest)

@@ -43,8 +43,10 @@ from sparseigen.certificates.spectral import spectral_bound
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 
-MOST_WORK, FEWEST_STEPS = 1.0e10, 12
-"""Operations `default` may spend on the ascent, and steps that it affords whatever they cost."""
+MOST_WORK, FEWEST_STEPS, STRETCH = 1.0e10, 12, 4.0
+"""Operations `default` may spend on the ascent, and how many times more until it has made so many steps."""
+ONCE = 6.0e11
+"""Operations of F'F where it is made once, for the largest eigenvalue of all."""
 MOST_STEPS = 400
 STEPS_ELSEWHERE, STALLED = 10, 0.01
 """Steps of `default` on a device, and the share of the gap that three of them must close for more to follow."""
@@ -135,7 +137,9 @@ def find_affordable_factor(problem: BoundProblem) -> tuple[Factor | None, int]:
     factor = find_factor(problem, in_blocks=in_blocks)
     if factor is None or in_blocks:
         return factor, -1
-    return factor, max(FEWEST_STEPS, int(MOST_WORK / _step_cost(*factor.rows.shape)))
+    cost = _step_cost(*factor.rows.shape)
+    steps = max(int(MOST_WORK / cost), min(FEWEST_STEPS, int(STRETCH * MOST_WORK / cost)))
+    return factor, steps if steps > 0 else -1
 
 
 def count_ascent(factor: Factor, steps: int) -> float:
@@ -161,10 +165,10 @@ def largest_eigenvalue(problem: BoundProblem) -> float:
     """The largest eigenvalue of the whole matrix, which wins when k is a large part of p; of data from F'F, r x r."""
     if problem.operator.factor_rank == 0 or problem.operator.costs.transfers:
         return spectral_bound(problem)
-    factor = find_factor(problem)
-    return (
-        np.inf if factor is None else dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
-    )
+    factor = find_factor(problem) or find_factor(problem, in_blocks=True, largest=ONCE)
+    if factor is None:
+        return spectral_bound(problem)
+    return dual_value(factor, factor.rows, problem.cardinality, hopeless_above=problem.best)
 
 
 def stays_elsewhere(problem: BoundProblem) -> bool:

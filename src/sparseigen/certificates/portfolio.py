@@ -8,7 +8,7 @@ bound does not apply to this matrix or cannot beat the best one so far.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,8 @@ from sparseigen.certificates.split_rows import converged_split_row_bound, split_
 from sparseigen.certificates.splitting import splitting_bound
 from sparseigen.operators.contract import Operator, SparseVector
 from sparseigen.results import Certificate
+
+Say = Callable[[str], None]
 
 
 class BoundSpec(NamedTuple):
@@ -72,11 +74,13 @@ def certify(
     deadline: float = np.inf,
     target_gap: float | None = None,
     proven: Proven | None = None,
+    say: Say | None = None,
 ) -> Certificate:
     """The bracket for the largest k-sparse eigenvalue: what the vector reaches, and the smallest upper bound.
 
     ``deadline``: when to stop, by ``time.perf_counter``. ``target_gap``: how narrow the bracket is to be. ``proven``:
-    an upper bound that the solver itself proved, with its name; no other is then computed.
+    an upper bound that the solver itself proved, with its name; no other is then computed. ``say`` hears which bound
+    begins, of how many.
     """
     lower = achieved_value(operator, vector)
     if proven is not None:
@@ -86,13 +90,13 @@ def certify(
         problem.deadline = min(deadline, time.perf_counter() + seconds)
     if target_gap is not None:
         problem.target_gap = max(target_gap, 0.0)
-    upper, method = smallest_bound(problem, effort)
+    upper, method = smallest_bound(problem, effort, say)
     return Certificate(lower, max(lower, upper), method, scale=problem.scale)
 
 
-def smallest_bound(problem: BoundProblem, effort: str) -> tuple[float, str]:
+def smallest_bound(problem: BoundProblem, effort: str, say: Say | None = None) -> tuple[float, str]:
     """The smallest of the effort's bounds for the caller's matrix, and its name."""
-    method = try_bounds(problem, list_bounds(problem.operator, effort)) or "none"
+    method = try_bounds(problem, list_bounds(problem.operator, effort), say) or "none"
     upper = problem.unscale_bound(problem.best) if np.isfinite(problem.best) else np.inf
     return upper, f"{method} ({problem.left_out})" if problem.left_out and not problem.closed else method
 
@@ -107,10 +111,12 @@ def list_bounds(operator: Operator, effort: str) -> list[str]:
     return [name for name in names if operator.costs.transfers or not UPPER_BOUNDS[name].elsewhere]
 
 
-def try_bounds(problem: BoundProblem, names: Iterable[str]) -> str | None:
+def try_bounds(problem: BoundProblem, names: Sequence[str], say: Say | None = None) -> str | None:
     """Lower ``problem.best`` by the bounds of these names until the gap is closed; the name of the best, if one did."""
     method = None
-    for name in names:
+    for place, name in enumerate(names, 1):
+        if say is not None:
+            say(f"proving: {name}, bound {place} of {len(names)}")
         value = UPPER_BOUNDS[name].bound(problem)
         if value < problem.best:
             problem.best, method = value, name

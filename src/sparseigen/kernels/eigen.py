@@ -158,6 +158,10 @@ RESTARTS = 8
 SMALL_RESIDUAL = 1e-7
 """Relative to the value. The value's own error is the residual squared over the gap: rounding level."""
 
+CANCELLED, EXHAUSTED = 1e-2, 1e-13
+"""Share of a product beside the vectors before it, below which it is made orthogonal to them once more, and below which
+it is rounding: then the space is invariant, as on blocks with few different eigenvalues."""
+
 
 def warm_eigenpair(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, float]:
     """The leading eigenpair of a small symmetric matrix, from a vector already close to it.
@@ -189,13 +193,18 @@ def _lanczos(matrix: NDArray[np.float64], start: Weights) -> tuple[Weights, floa
 
     basis = np.empty((STEPS + 1, len(start)))
     diagonal, beside = np.empty(STEPS), np.empty(STEPS)
-    basis[0] = start
+    basis[0], largest = start, 0.0
     for j in range(STEPS):
         image = matrix @ basis[j]
+        before = np.sqrt(image @ image)
         coefficients = basis[: j + 1] @ image
         image -= coefficients @ basis[: j + 1]
         diagonal[j], beside[j] = coefficients[j], np.sqrt(image @ image)
-        exhausted = j == STEPS - 1 or beside[j] <= 1e-14 * abs(diagonal[0])
+        if beside[j] <= CANCELLED * before:  # what is left leans towards the basis: values would belong to no vector
+            image -= (basis[: j + 1] @ image) @ basis[: j + 1]
+            beside[j] = np.sqrt(image @ image)
+        largest = max(largest, before)
+        exhausted = j == STEPS - 1 or beside[j] <= EXHAUSTED * largest
         if exhausted or j + 1 in CHECKED:
             values, vectors, _ = dstev(diagonal[: j + 1], beside[: max(j, 1)])
             residual = float(beside[j] * abs(vectors[-1, -1]))

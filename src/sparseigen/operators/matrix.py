@@ -28,6 +28,10 @@ CONVERTED = 1 << 22
 """Entries converted to float64 at a time."""
 
 
+PRODUCTS_AT_ONCE, LARGEST_PRODUCT = 4, 1 << 23
+"""Parts of a sum of products that are in memory at a time, and the entries of one above which it is alone."""
+
+
 def cut_parts(count: int, work_each: float) -> list[slice]:
     """``range(count)`` in as few parts as keep a call within `LARGEST_CALL`.
 
@@ -70,22 +74,27 @@ def multiply(left: Numbers, right: Numbers) -> Numbers:
     return out
 
 
-def multiply_transposed(left: Numbers, right: Numbers) -> Numbers:
-    """``left.T @ right``, some rows of both at a time."""
+def multiply_transposed(left: Numbers, right: Numbers, onto: Numbers | None = None) -> Numbers:
+    """``left.T @ right``, some rows of both at a time; added to ``onto`` where that is given."""
     pieces = _cut_for_threads(len(left), float(left.shape[1]) * right.shape[1])
-    if len(pieces) <= 1:
-        whole: Numbers = left.T @ right
-        return whole
 
     def form(piece: slice) -> Numbers:
         product: Numbers = left[piece].T @ right[piece]
         return product
 
-    products = map_pieces(form, pieces)
-    out = products[0]
-    for product in products[1:]:
-        out += product
-    return out
+    # A few at a time: all products at once would be many times the result.
+    at_once = PRODUCTS_AT_ONCE if left.shape[1] * right.shape[1] <= LARGEST_PRODUCT else 1
+    for begin in range(0, max(len(pieces), 1), at_once):
+        products = map_pieces(form, pieces[begin : begin + at_once] or [slice(None)])
+        while products:
+            product = products.pop(0)
+            if onto is None:
+                onto = product
+            else:
+                onto += product
+            del product  # before the next is made
+    assert onto is not None
+    return onto
 
 
 def gram(rows: Numbers) -> NDArray[np.float64]:

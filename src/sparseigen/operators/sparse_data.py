@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sparseigen import kernels
 from sparseigen.checks.arrays import CheckedArray, row_blocks
 from sparseigen.checks.memory import check_room
-from sparseigen.operators.contract import AccessCosts, Indices, Matrix, Operator, Vector, computed_once
+from sparseigen.operators.contract import FORM_ENTRIES, AccessCosts, Indices, Matrix, Operator, Vector, computed_once
 from sparseigen.operators.moments import (
     check_variances,
     choose_scales,
@@ -183,7 +183,11 @@ class SparseData(Operator):
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """A[rows, columns]; principal ones are accumulated in float64, as sparse products or over blocks of samples."""
         if columns is not None:
-            return super().submatrix(rows, columns)
+            step = max(1, FORM_ENTRIES // self.size)  # columns are dense while some of their rows are taken
+            out = np.empty((len(rows), len(columns)))
+            for begin in range(0, len(columns), step):
+                out[:, begin : begin + step] = self.accurate_columns(columns[begin : begin + step])[rows]
+            return out
         if len(rows) < REMEMBERED_FROM:
             return self._accumulate(rows)
         key = rows.tobytes()

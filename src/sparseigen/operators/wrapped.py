@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -64,6 +65,9 @@ class ShiftedOperator(WrappedOperator):
         self.multiplier, self.shift = float(multiplier), float(shift)
         if base.positive_semidefinite and self.multiplier > 0.0 and self.shift >= 0.0:
             self.positive_semidefinite = True
+        self._root = math.sqrt(self.multiplier) if self.multiplier > 0.0 and self.shift == 0.0 else 0.0
+        if self._root > 0.0 and math.frexp(self._root)[0] == 0.5:  # a power of two, which rounds nothing
+            self.factor_rank = base.factor_rank
 
     def _wrap(self, base: Operator) -> Operator:
         return ShiftedOperator(base, multiplier=self.multiplier, shift=self.shift)
@@ -109,6 +113,10 @@ class ShiftedOperator(WrappedOperator):
         """Those of the base, and one rounding of the shifted diagonal."""
         errors = abs(self.multiplier) * self.base.entry_errors()
         return errors + (2.0**-52 * np.abs(self.diagonal()) if self.shift != 0.0 else 0.0)
+
+    def factor_rows(self, rows: Indices | slice) -> Any:
+        """The base's, times the root of the multiplier."""
+        return self._root * self.base.factor_rows(rows) if self.factor_rank else super().factor_rows(rows)
 
     def submatrix(self, rows: Indices, columns: Indices | None = None) -> NDArray[np.float64]:
         """The base's entries, with the shift where row and column are the same variable."""

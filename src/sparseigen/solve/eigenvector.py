@@ -188,6 +188,10 @@ def sparse_eigenvector(
     return request.answer(request.check_cardinality(cardinality), certify=certify)
 
 
+SAME = 1e-12
+"""Relative difference up to which the solver's value is that of its vector."""
+
+
 class Request:
     """A checked question: which sparse vector makes x'Ax largest, or smallest.
 
@@ -282,7 +286,7 @@ class Request:
             bound = proof.upper_bound if self.unit > 0.0 else proof.lower_bound
             stage = Stage("bound", time.perf_counter() - found, result.value, bound)
             result = replace(result, stages=(*result.stages, stage))
-        return replace(result, certificate=proof)
+        return attach_proof(result, proof)
 
     def begin(self) -> None:
         """The time limit begins now."""
@@ -321,7 +325,7 @@ class Request:
         missing = {} if gaps is None else gaps.tell(np.flatnonzero(vector), self.operator.names)
         return SparseEigResult(
             vector=vector,
-            value=outcome.value / self.unit,
+            value=self._recompute(outcome) / self.unit,
             cardinality=cardinality,
             stop_reason=outcome.stop_reason,
             n_iterations=outcome.n_iterations,
@@ -339,10 +343,29 @@ class Request:
             ),
         )
 
+    def _recompute(self, outcome: SolverOutcome) -> float:
+        """What the vector reaches, where eigenvalues may have lost digits to entries larger than they are.
+
+        Of a semidefinite matrix no entry of a block is larger than its largest eigenvalue. Where entries come in passes
+        or from a device the solver's own value stays.
+        """
+        costs = self.searched.costs
+        if self.searched.positive_semidefinite or costs.columns_per_pass is not None or costs.transfers:
+            return outcome.value
+        value = recompute_value(self.searched, outcome.vector) / float(outcome.vector.weights @ outcome.vector.weights)
+        return value if abs(value - outcome.value) > SAME * abs(value) else outcome.value
+
     def prove(self, outcome: SolverOutcome, cardinality: int, *, effort: str = "default") -> Certificate:
         """The bracket around the optimum, from the vector found and the bounds of this effort."""
-        deadline, proven = self.options.deadline, outcome.proven
-        found = certify(self.searched, cardinality, outcome.vector, effort=effort, deadline=deadline, proven=proven)
+        found = certify(
+            self.searched,
+            cardinality,
+            outcome.vector,
+            effort=effort,
+            deadline=self.options.deadline,
+            proven=outcome.proven,
+            say=self.options.progress.begin_stage,
+        )
         return self.restate(found)
 
     def _end(self, upper: float) -> float:
@@ -362,7 +385,7 @@ class Request:
         seconds = time.perf_counter() - began
         if isinstance(inner, SolverOutcome):
             kept = self.build_result(inner, cardinality, seconds)
-            return kept if inner.proven is None else replace(kept, certificate=self.prove(inner, cardinality))
+            return kept if inner.proven is None else attach_proof(kept, self.prove(inner, cardinality))
         progress = self.options.progress
         if progress.best is None:
             return None
@@ -391,10 +414,21 @@ class Request:
         }
 
 
+def attach_proof(result: SparseEigResult, proof: Certificate) -> SparseEigResult:
+    """The result with its bracket, and with its value inside.
+
+    What the vector reaches is inside the bracket, certainly. A value as computed can miss that by its own rounding,
+    which is that of the largest entries: of a smallest eigenvalue near zero no digit may be left.
+    """
+    value = min(max(result.value, proof.lower_bound), proof.upper_bound)
+    return replace(result, value=value, certificate=proof)
+
+
 def find_search_unit(operator: Operator, which: str) -> float:
     """What A is multiplied with before the search: -1 for the smallest end, and a power of two for extreme scales."""
     sign = 1.0 if which == "largest" else -1.0
-    return math.ldexp(sign, min(-scale_exponent(operator.magnitude), 1000))  # 1 / a denormal number is none
+    power = min(-scale_exponent(operator.magnitude), 1000)  # 1 / a denormal number is none
+    return math.ldexp(sign, power - power % 2)  # even: a factor is multiplied with the root
 
 
 def scale_for_search(problem: Operator, unit: float) -> Operator:

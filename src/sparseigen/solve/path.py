@@ -19,7 +19,7 @@ from sparseigen.errors import OptionError
 from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import SparseVector
 from sparseigen.results import Certificate, SparsePath, StopReason
-from sparseigen.solve.eigenvector import Request
+from sparseigen.solve.eigenvector import Request, attach_proof
 from sparseigen.solvers.eigenpairs import leading_eigenvector
 from sparseigen.solvers.greedy import greedy_path
 from sparseigen.solvers.interface import KeepWhenInterrupted, OnIteration, SolverOutcome
@@ -143,7 +143,7 @@ def cardinality_path(
         request.options.progress.begin_stage(f"proving {len(outcomes)} bounds")
         certificates = _prove_path(request, outcomes)
     results = zip(path, certificates, strict=True)
-    proven = replace(path, results=tuple(replace(result, certificate=proof) for result, proof in results))
+    proven = replace(path, results=tuple(attach_proof(result, proof) for result, proof in results))
     return _in_order(proven, order)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
-from sparseigen.operators.contract import Indices, Operator
+from sparseigen.operators.contract import Indices, Operator, find_exponent
 
 SKETCH, WIDEST_SKETCH, FEWEST_SKETCHED = 32, 128, 8
 """Columns of R: as a rule, at most, and where p is so large that memory decides."""
@@ -88,9 +88,11 @@ def _multiply_rows(factor: NDArray[np.float32], part: Indices) -> NDArray[np.flo
 
 
 def _fetch(operator: Operator, part: Indices) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        entries: NDArray[np.float32] = np.array(operator.columns(part).T, dtype=np.float32, order="C")
-        return entries
+    """Entries in units of a power of two, so that the squares of the largest are in the range of float32."""
+    most = 100 if operator.dtype == np.float32 else 1000
+    unit = math.ldexp(1.0, -min(max(find_exponent(operator.magnitude), -most), most))
+    entries: NDArray[np.float32] = np.array(operator.columns(part).T * unit, dtype=np.float32, order="C")
+    return entries
 
 
 def _find_factor(operator: Operator, width: int) -> NDArray[np.float32]:
@@ -122,17 +124,22 @@ def _choose_pool(operator: Operator, weights: NDArray[np.float64], most: int) ->
 def _scan(operator: Operator, pool: Indices, rows: Rows, cardinality: int, step: int) -> tuple[Energies, Energies]:
     """Sums of the squares of each column, no less than the threshold each, with the diagonal entry and without."""
     size, count = operator.size, min(cardinality, operator.size)
-    sample = rows(pool[np.unique(np.linspace(0, len(pool) - 1, SAMPLED).astype(np.int64))])
-    squares = np.partition(np.abs(sample), size - count, axis=1)[:, size - count] ** 2
-    threshold = np.float32(np.quantile(squares, STRONG))
+    sample = pool[np.unique(np.linspace(0, len(pool) - 1, SAMPLED).astype(np.int64))]
     energies, own = np.empty(len(pool), dtype=np.float32), np.empty(len(pool), dtype=np.float32)
-    for part in _cut(len(pool), step):
-        block = rows(pool[part])
-        block *= block
-        np.maximum(block, threshold, out=block)
-        energies[part] = block.sum(axis=1)
-        own[part] = block[np.arange(len(block)), pool[part]]
-    return energies, energies - own  # both with as many thresholds too much in every column
+    # A magnitude is that of the diagonal alone for some operators: entries far above it are all infinite.
+    with np.errstate(over="ignore", invalid="ignore"):
+        cuts = [
+            np.partition(np.abs(rows(sample[part])), size - count, axis=1)[:, size - count]
+            for part in _cut(len(sample), step)
+        ]
+        threshold = np.float32(np.quantile(np.concatenate(cuts) ** 2, STRONG))
+        for part in _cut(len(pool), step):
+            block = rows(pool[part])
+            block *= block
+            np.maximum(block, threshold, out=block)
+            energies[part] = block.sum(axis=1)
+            own[part] = block[np.arange(len(block)), pool[part]]
+        return energies, energies - own  # both with as many thresholds too much in every column
 
 
 def _cut(count: int, step: int) -> Iterator[slice]:

@@ -19,6 +19,8 @@ LARGEST_DECOMPOSED = 200
 """Up to this size leading eigenvectors come from a full decomposition."""
 NARROW = 512
 """Columns of a factor up to which its Gram matrix costs less than Lanczos' products."""
+ROUNDS = 30
+"""Power steps in place of Lanczos where that fails."""
 
 
 def lower_end(operator: Operator) -> float:
@@ -69,7 +71,7 @@ def leading_eigenvectors(operator: Operator, count: int) -> NDArray[np.float64]:
     start = np.sqrt(np.abs(operator.diagonal())) + np.sin(np.arange(size))  # generic and reproducible
     _, vectors = run_arpack(_product_with(operator), count, start, tol=1e-10)
     if vectors.shape[1] != count:
-        vectors = np.eye(size, count)
+        return _iterate_block(operator, count)
     return np.ascontiguousarray(np.linalg.qr(vectors[:, ::-1])[0])
 
 
@@ -85,6 +87,22 @@ def _decompose_factor(operator: Operator, count: int) -> NDArray[np.float64] | N
         return None
     images: NDArray[np.float64] = multiply(rows, np.ascontiguousarray(vectors[:, : -count - 1 : -1]))
     return np.ascontiguousarray(np.linalg.qr(images)[0])
+
+
+def _iterate_block(operator: Operator, count: int) -> NDArray[np.float64]:
+    """The same by plain power steps from the variables of largest diagonal, for numbers that ARPACK fails on.
+
+    It fails where entries differ by a hundred powers of ten; then a few steps are many.
+    """
+    block = np.zeros((operator.size, count))
+    block[np.argsort(-np.abs(operator.diagonal()), kind="stable")[:count], np.arange(count)] = 1.0
+    for _ in range(ROUNDS):
+        image = np.asarray(operator.block_apply(block.astype(operator.dtype)), dtype=np.float64)
+        largest = float(np.abs(image).max())
+        if not 0.0 < largest < np.inf:
+            break
+        block = np.linalg.qr(image / largest)[0]
+    return np.ascontiguousarray(block)
 
 
 class SupportBlock:
@@ -197,13 +215,12 @@ def best_of_block(
     matrix: NDArray[np.float64], start: SparseVector, *, nonnegative: bool = False
 ) -> tuple[SparseVector, float]:
     """The same where A on the support is at hand."""
-    if len(matrix) > LARGEST_DIRECT and not nonnegative:
-        weights, value = warm_eigenpair(matrix, start.weights)
-        return SparseVector(start.indices, weights), value
-    weights, value = leading_eigenpair(matrix)
+    large = len(matrix) > LARGEST_DIRECT and not nonnegative
+    weights, _ = warm_eigenpair(matrix, start.weights) if large else leading_eigenpair(matrix)
     if nonnegative:
-        weights, value = _nonnegative(matrix, weights, start.weights)
-    return SparseVector(start.indices, weights), value
+        weights, _ = _nonnegative(matrix, weights, start.weights)
+    # Not the eigenvalue: its error is that of the largest entry, be it at a variable of next to no weight.
+    return SparseVector(start.indices, weights), float(weights @ matrix @ weights)
 
 
 def _lanczos_on_support(operator: Operator, start: SparseVector, nonnegative: bool) -> tuple[SparseVector, float]:

@@ -158,7 +158,7 @@ class Steering:
         """Lower the bound by those of these names that were not tried with this answer."""
         problem, names = self.pose(), self.untried(names)
         self.tried |= dict.fromkeys(names, self.support)
-        method = try_bounds(problem, names)
+        method = try_bounds(problem, names, self.options.progress.begin_stage if len(names) > 1 else None)
         if method is not None:
             left_out = problem.left_out and not problem.closed
             self.method = f"{method} ({problem.left_out})" if left_out else method

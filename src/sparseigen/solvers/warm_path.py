@@ -90,7 +90,9 @@ def warm_path(
         others = [k for k in cardinalities if k not in raced and k not in spread]
         if options.effort != "quick" and climber.start_from(_survey_columns(climber.operator, others)):
             climber.sweep(options)
-    return [(vector, value - shift) for vector, value in climber.points()]
+    if shift:  # a large shift leaves few digits of a value: each support is solved once more without it
+        return [best_on_support(operator, vector) for vector, _ in climber.points()]
+    return climber.points()
 
 
 def _survey_columns(operator: Operator, cardinalities: Sequence[int]) -> dict[int, Indices]:
@@ -266,7 +268,9 @@ class _Climber:
         for _ in range(steps):
             if indices.tobytes() in self.reached[cardinality]:
                 break
-            product = np.asarray(self.operator.apply_support(indices, weights), dtype=np.float64)
+            # Scaled, or the lengths of several products in a row leave the range of float32.
+            scaled = weights / max(float(np.abs(weights).max()), np.finfo(np.float64).tiny)
+            product = np.asarray(self.operator.apply_support(indices, scaled), dtype=np.float64)
             indices = kernels.largest_magnitudes(product, cardinality)
             weights = product[indices]
         return indices, weights
@@ -300,7 +304,8 @@ class _Climber:
 
     def _solve(self, indices: Indices, guess: Weights) -> Point:
         if len(indices) > LARGEST_DENSE_PROBLEM:
-            return best_on_support(self.operator, SparseVector(indices, guess / np.linalg.norm(guess)))
+            start = guess if guess.any() else np.ones_like(guess)  # a product can be zero
+            return best_on_support(self.operator, SparseVector(indices, start / np.linalg.norm(start)))
         self.block.move_to(indices)
         places = np.searchsorted(indices, self.block.order)
         weights, value = warm_eigenpair(self.block.matrix, guess[places])

@@ -193,5 +193,5 @@ def test_unusable_dual_points_without_weight_do_not_spoil_a_mixture(rng):
     points = rng.standard_normal((5, 2))
     good = DualParts(points.T @ points, float((points**2).sum()), rng.random(5))
     bad = good._replace(squares=np.inf, remainders=np.full(5, np.inf))
-    assert np.isfinite(dual_values(mix_parts([good, bad], [1.0, 0.0]))).all()
-    assert np.isinf(dual_values(mix_parts([good, bad], [0.5, 0.5]))).all()
+    assert np.isfinite(dual_values(mix_parts([good, bad], np.array([1.0, 0.0])))).all()
+    assert np.isinf(dual_values(mix_parts([good, bad], np.array([0.5, 0.5])))).all()

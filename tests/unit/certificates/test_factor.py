@@ -85,3 +85,18 @@ def test_operators_without_a_factor_say_so():
     assert operator.factor_rank == 0
     with pytest.raises(UnsupportedOperatorError, match="DenseSymmetric has no factor at hand: factor_rank is 0"):
         operator.factor_rows(slice(None))
+
+
+def test_data_whose_products_are_too_dear_are_no_factor(rng, monkeypatch):
+    operator = se.covariance(rng.standard_normal((30, 90)))
+    monkeypatch.setitem(find_factor.__kwdefaults__, "largest", 2.0 * 90 * 29 * 30)
+    problem = BoundProblem(operator, 3)
+    assert find_factor(problem) is None
+    assert problem.left_out == "duals left out: products of 30 samples"
+    assert find_factor(problem, in_blocks=True, largest=1e9) is not None
+    result = se.sparse_eigenvector(operator, 40)  # the largest eigenvalue is found all the same
+    assert "duals left out: products of 30 samples" in result.certificate.method or result.certificate.optimal
+    largest = float(np.linalg.eigvalsh(operator.to_dense())[-1])
+    assert result.certificate.upper_bound <= largest * (1.0 + 1e-6)
+    monkeypatch.setattr("sparseigen.certificates.penalised_dual.ONCE", 1.0)
+    assert se.sparse_eigenvector(operator, 40).certificate.upper_bound <= largest * (1.0 + 1e-6)  # of the whole matrix

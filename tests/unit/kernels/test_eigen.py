@@ -91,3 +91,19 @@ def test_one_blas_thread_is_given_back():
             assert set(threads()) <= {1}
         assert set(threads()) <= {1}
     assert threads() == before
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_values_belong_to_their_vectors_where_a_space_is_invariant(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 7))
+    block = np.round(8.0 * rng.standard_normal((size, size))) / 8.0
+    block = block + block.T
+    matrix = np.kron(np.eye(12 + 48 // size), block)
+    matrix -= float(np.linalg.eigvalsh(block)[0]) * np.eye(len(matrix))  # a path shifts an indefinite matrix like this
+    matrix[0, 0] += 2.0**-40
+    start = np.zeros(len(matrix))
+    start[: int(rng.integers(size, len(start)))] = 1.0
+    vector, value = warm_eigenpair(matrix, start)
+    assert value == pytest.approx(float(vector @ matrix @ vector), rel=1e-13)
+    assert value == pytest.approx(float(np.linalg.eigvalsh(matrix)[-1]), rel=1e-11)

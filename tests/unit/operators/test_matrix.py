@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sparseigen.operators import as_operator
+from sparseigen.operators import matrix as products
 from sparseigen.operators.matrix import multiply_transposed
 from tests.common.entries import everything
 
@@ -29,3 +30,15 @@ def test_products_made_in_parts_are_the_whole(rng, monkeypatch):
         "sparseigen.operators.matrix.cut_parts", lambda count, cost: [slice(0, 4), slice(4, 5), slice(5, 9)]
     )
     np.testing.assert_allclose(multiply_transposed(left, right), left.T @ right)
+
+
+@pytest.mark.parametrize("largest", [1, 1 << 23])
+def test_products_are_added_to_what_is_there(rng, monkeypatch, largest):
+    left, right = rng.standard_normal((90, 6)), rng.standard_normal((90, 5))
+    monkeypatch.setattr(products, "LARGEST_CALL", 10.0 * 30)
+    monkeypatch.setattr(products, "LARGEST_PRODUCT", largest)
+    onto = rng.standard_normal((6, 5))
+    expected = onto + left.T @ right
+    assert multiply_transposed(left, right, onto=onto) is onto
+    np.testing.assert_allclose(onto, expected)
+    assert not multiply_transposed(left[:0], right[:0]).any()

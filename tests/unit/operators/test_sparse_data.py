@@ -66,3 +66,12 @@ def test_repeated_entries_of_sparse_columns_are_summed_in_a_copy():
     np.testing.assert_allclose(se.covariance(given).to_dense(), np.cov(dense.T))
     assert given.nnz == 4
     assert given.data.tolist() == [1.0, 2.0, 4.0, 3.0]
+
+
+def test_entries_between_two_sets_of_variables_come_in_pieces(rng, monkeypatch) -> None:
+    operator = covariance(sp.csr_array(sp.random(60, 50, density=0.2, random_state=rng)))
+    rows, columns = np.array([3, 4, 40]), np.array([1, 2, 3, 7, 9])
+    whole = operator.to_dense()[np.ix_(rows, columns)]
+    for entries in (1, 100, 1 << 20):
+        monkeypatch.setattr("sparseigen.operators.sparse_data.FORM_ENTRIES", entries)
+        np.testing.assert_allclose(operator.submatrix(rows, columns), whole, rtol=1e-12, atol=1e-15)

@@ -102,3 +102,18 @@ def test_tiny_blocks_of_large_matrices_raise_no_warning():
     matrix[3, 0] = matrix[0, 3] = 1e30
     certificate = se.sparse_eigenvector(matrix, 1, which="smallest").certificate
     assert certificate.lower_bound <= 3e-291 <= certificate.upper_bound < 3.1e-291
+
+
+def test_a_scaled_matrix_keeps_its_factor_where_the_root_is_exact(rng):
+    operator = se.covariance(rng.standard_normal((4, 9)))
+    scaled = scale_operator(operator, 2.0**-300)
+    assert scaled.factor_rank == operator.factor_rank == 4
+    assert np.array_equal(scaled.factor_rows(slice(2, 5)), 2.0**-150 * operator.factor_rows(slice(2, 5)))
+    for other in (scale_operator(operator, 2.0**-301), scale_operator(operator, -(2.0**-300)), scaled.shifted(1.0)):
+        assert other.factor_rank == 0
+        with pytest.raises(se.errors.UnsupportedOperatorError, match="ShiftedOperator has no factor at hand"):
+            other.factor_rows(slice(None))
+    assert [find_search_unit(scale_operator(operator, 2.0**power), "largest") for power in (300, 301)] == [
+        2.0**-302,
+        2.0**-304,
+    ]

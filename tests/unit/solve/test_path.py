@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 import sparseigen as se
+from fuzzing.truth import Truth
 from sparseigen.errors import CardinalityError, OptionError, SolveInterrupted
 from sparseigen.results import SparsePath
 from sparseigen.solvers import SOLVERS
@@ -230,3 +233,78 @@ def test_efforts_and_a_time_limit_leave_every_point_an_answer_and_a_bound(rng):
     short = se.cardinality_path(operator, range(1, 41))
     for tight, usual in zip(long, short, strict=True):
         assert tight.certificate.upper_bound <= usual.certificate.upper_bound * (1.0 + 1e-9)
+
+
+def exact_quotient(matrix: np.ndarray, vector: np.ndarray) -> Fraction:
+    inside = np.flatnonzero(vector).tolist()
+    entries = [Fraction(float(vector[i])) for i in inside]
+    form = sum(
+        a * b * Fraction(float(matrix[i, j]))
+        for i, a in zip(inside, entries, strict=True)
+        for j, b in zip(inside, entries, strict=True)
+    )
+    return form / sum(a * a for a in entries)
+
+
+@pytest.mark.parametrize("seed", [11, 35, 42, 207])
+def test_many_equal_blocks_one_of_them_a_hair_larger(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    size, count = int(rng.integers(2, 7)), int(rng.integers(10, 60))
+    block = np.round(8.0 * rng.standard_normal((size, size))) / 8.0
+    block = np.triu(block) + np.triu(block, 1).T
+    raised = block + 2.0**-40 * np.eye(size)
+    matrix = np.kron(np.eye(count), block)
+    matrix[:size, :size] = raised
+    order = rng.permutation(len(matrix))
+    matrix = matrix[np.ix_(order, order)]
+    for which in ("largest", "smallest"):
+        sign = 1.0 if which == "largest" else -1.0
+        truths = [Truth.of_matrix(sign * block), Truth.of_matrix(sign * raised)]
+        for point in se.cardinality_path(matrix, [1, 2, size, 10, 20, 24, 28, 30], which=which):
+            k, ends = min(point.cardinality, size), (point.certificate.lower_bound, point.certificate.upper_bound)
+            low, high = sorted(sign * end for end in ends)
+            assert all(truth.is_upper_bound(high, k)[0] for truth in truths)
+            assert any(truth.is_reached(low, k)[0] for truth in truths)
+            exact = exact_quotient(matrix, point.vector)
+            assert ends[0] <= exact <= ends[1]
+            assert abs(Fraction(point.value) - exact) < Fraction(1, 10**13)
+
+
+@pytest.mark.parametrize("size", [40, 300])
+def test_two_samples_with_columns_of_all_sizes(size: int) -> None:
+    data = np.random.default_rng(size).standard_normal((2, size)) * 10.0 ** np.linspace(0.0, 149.0, size)
+    away = [Fraction(float(a)) - Fraction(float(b)) for a, b in data.T]
+    squares = sorted((number * number / 2 for number in away), reverse=True)
+    path = se.cardinality_path(se.covariance(data), range(1, 25))
+    for point in path:
+        best = sum(squares[: point.cardinality])
+        assert point.certificate.lower_bound <= best <= point.certificate.upper_bound
+        assert abs(Fraction(point.value) / best - 1) < Fraction(1, 10**12)
+    assert path.dense_optimum == pytest.approx(float(sum(squares)), rel=1e-12)
+
+
+@pytest.mark.parametrize("place", [(3, 7), (3, 3)])
+def test_a_huge_negative_entry_in_float32(place: tuple[int, int]) -> None:
+    matrix = np.ones((30, 30), dtype=np.float32)
+    matrix[place] = matrix[place[::-1]] = -1e16
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = se.cardinality_path(matrix, range(1, 25))
+    for point in path:
+        exact = exact_quotient(matrix, point.vector)
+        assert point.certificate.lower_bound <= exact <= point.certificate.upper_bound
+        assert abs(Fraction(point.value) / exact - 1) < Fraction(1, 10**12)
+
+
+@pytest.mark.parametrize("which", ["largest", "smallest"])
+def test_values_are_inside_their_brackets(which: str) -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        data = rng.standard_normal((3, 30)) * 10.0 ** rng.uniform(-60.0, 60.0, 30)
+        matrix = data.T @ data
+        matrix = np.triu(matrix) + np.triu(matrix, 1).T
+        for point in [
+            *se.cardinality_path(matrix, [1, 4, 9], which=which),
+            se.sparse_eigenvector(matrix, 7, which=which),
+        ]:
+            assert point.certificate.lower_bound <= point.value <= point.certificate.upper_bound

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,13 @@ def test_the_same_question_has_the_same_answer(rng) -> None:
     first, again = find_candidates(operator, 9, 48), find_candidates(operator, 9, 48)
     np.testing.assert_array_equal(first[0], again[0])
     np.testing.assert_array_equal(first[1], again[1])
+
+
+def test_columns_too_large_for_float32_are_no_warning(rng) -> None:
+    data = rng.standard_normal((3, 120)) * 10.0 ** np.linspace(-40.0, 40.0, 120)
+    operator = se.covariance(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        columns, _ = find_candidates(operator, 5, 8)
+    assert np.isin(columns, np.arange(120)).all()
+    assert columns.max() > 100

@@ -8,6 +8,7 @@ import pytest
 import sparseigen as se
 from sparseigen.operators import as_operator
 from sparseigen.operators.contract import SparseVector
+from sparseigen.solvers import eigenpairs
 from sparseigen.solvers.eigenpairs import (
     LARGEST_DIRECT,
     SupportBlock,
@@ -161,3 +162,22 @@ def test_nonnegative_weights_on_supports_beyond_the_direct_size(rng: np.random.G
     assert value >= start.weights @ half @ half.T @ start.weights
     _, free = best_on_support(operator, start)
     assert free > value
+
+
+def test_leading_eigenvectors_where_arpack_fails(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    factor = rng.standard_normal((2, 300)) * 10.0 ** np.linspace(0.0, 60.0, 300)
+    operator = as_operator(factor.T @ factor)
+    monkeypatch.setattr(eigenpairs, "run_arpack", lambda *_, **__: (np.empty(0), np.empty((300, 0))))
+    vectors = eigenpairs.leading_eigenvectors(operator, 2)
+    values = np.linalg.eigvalsh(factor @ factor.T)[::-1]
+    reached = np.diag(vectors.T @ operator.block_apply(vectors))
+    assert reached[0] == pytest.approx(values[0], rel=1e-12)
+    assert np.abs(vectors.T @ vectors - np.eye(2)).max() < 1e-12
+
+
+def test_leading_eigenvectors_of_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eigenpairs, "run_arpack", lambda *_, **__: (np.empty(0), np.empty((300, 0))))
+    matrix = np.zeros((300, 300))
+    matrix[0, 1] = matrix[1, 0] = 1.0  # no power step leaves the start: the variable 2
+    vectors = eigenpairs.leading_eigenvectors(as_operator(matrix), 3)
+    assert np.abs(vectors.T @ vectors - np.eye(3)).max() < 1e-12
