@@ -92,7 +92,7 @@ class DualBundle:
         """Of the logarithm of memberships along that of the penalty."""
         along = to_host(direction)
         low = np.log(0.1 / self.rank)
-        closest = low * np.eye(self.rank) + (np.log(0.9) - low) * np.outer(along, along)
+        closest: Numbers = low * np.eye(self.rank) + (np.log(0.9) - low) * np.outer(along, along)
         self.center, self.depth = (closest, DEPTH) if begun is None else (begun, NEXT_DEPTH)
         self.logarithm = self.center
 
