@@ -186,7 +186,7 @@ FORMED_SHARE = 32
 """Where rows have ceilings, one in so many is formed: that costs as much as the ceilings of all."""
 RISES, FEW_CHANGED = 6, 8
 """Times that weights are raised where a pass over all rows costs products; one weight in so many counts as few."""
-CHEAP_PASS = 6.0e10
+CHEAP_PASS = 1.4e11
 """Multiplications of a pass over all rows that is made a second time."""
 NEAR = 1e-3
 """A gap of rough rows below which exact ones are worth forming."""

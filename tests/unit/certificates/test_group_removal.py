@@ -184,3 +184,27 @@ def test_a_wider_and_a_narrower_split_go_on_from_the_one_before(rng, memory):
     others = np.setdiff1d(np.arange(60), apart.around.heavy)
     if len(others):
         assert apart.restricted(BoundProblem(se.covariance(data).restricted(others), 5), others) is None
+
+
+def test_a_split_that_stalls_takes_more_heavy_variables(rng, monkeypatch):
+    """Noise, of which a few heavy variables say little: with more of them the bound falls, and still holds."""
+    operator = se.covariance(rng.standard_normal((40, 120)))
+    result = se.sparse_eigenvector(operator, 4, certify=False)
+    vector = SparseVector(result.support, result.vector[result.support])
+    problem = BoundProblem(operator, 4, vector, achieved=result.value)
+    monkeypatch.setattr("sparseigen.certificates.split_rows.FEWEST", 20)
+    asked = []
+    widen = Reduction.widen
+    monkeypatch.setattr(Reduction, "widen", lambda self, count: (asked.append(count), widen(self, count))[1])
+    wide, _ = group_removal.split_and_search(problem, 4.0e9, 0.0)
+    assert asked[0] == 40
+    monkeypatch.setattr(group_removal, "LAPS", 2)
+    narrow, _ = group_removal.split_and_search(problem, 4.0e9, 0.0)
+    assert problem.achieved <= wide < narrow
+
+
+@pytest.mark.parametrize(
+    ("work", "wider"), [(1e12, 200), (0.0, 0), (24 * 120.0 * 150**2, 150), (24 * 120.0 * 120**2, 0)]
+)
+def test_heavy_variables_are_at_most_doubled_and_never_by_little(work, wider):
+    assert group_removal._widened(100, 1000, work) == wider

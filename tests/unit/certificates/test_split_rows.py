@@ -132,3 +132,13 @@ def test_inputs_stay_as_they_are(rng):
     assert (split.matrix == matrix).all()
     assert (split.part == part).all()
     assert (split.ratios == ratios).all()
+
+
+def test_steps_that_gain_too_little_end(rng):
+    matrix = np.cov(rng.standard_normal((30, 20)), rowvar=False)
+    begun = random_split(matrix, 4, 3)
+    every = lower_split(begun, 0.0, 80, enough=0.0)
+    ended = lower_split(begun, 0.0, 80, enough=0.0, least_gain=0.5)
+    assert every.steps == 80
+    assert 3 * split_rows.LOOK_BACK < ended.steps < 60
+    assert every.value <= ended.value
