@@ -77,6 +77,14 @@ class Group:
         weights, outer = _raise_others(asked, heavy, self.weights, self.rows[:, worth])
         yield from _follow_splits(asked, heavy, weights, outer)
 
+    def close_rows(self, bounds: Numbers) -> Iterator[tuple[int, float, str]]:
+        """Row bounds of points whose gap is nearly closed, with weights of their own, which may close it."""
+        for question in self.asked:
+            question.best = float(bounds[question.cardinality - 1])
+            nearly = question.best - question.achieved <= NEARLY * abs(question.best)
+            if nearly and not (question.closed or question.out_of_time):
+                yield question.cardinality, settle_weights(question)[0], "scaled rows"
+
 
 def _is_worth_steps(question: BoundProblem) -> bool:
     """Whether a split may lower the gap: neither hopeless nor hardly worth its steps."""

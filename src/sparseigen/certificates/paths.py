@@ -180,6 +180,7 @@ def _lower_in_memory(
     for number, group in enumerate([] if quick else groups, 1):
         say(f"proving {len(points)} bounds: split rows, {number} of {len(groups)}")
         bounds = bounds.lower_some(group.lower_splits(bounds.values))
+        bounds = bounds.lower_some(group.close_rows(bounds.values))
     return bounds
 
 

@@ -138,14 +138,13 @@ class SupportBlock:
             self._remove(int(variable))
         entering = indices[self._place[indices] < 0]
         if entering.size:
-            known = np.concatenate([self.order, entering])
-            narrow = self.operator.factor_rank > 0 and NARROW_BLOCK * len(known) < self.operator.size
-            if self.operator.costs.transfers or narrow:  # only what the block needs: rows of the entering within it
+            if self.operator.costs.transfers:  # only what the block needs: the entering variables' rows within it
+                known = np.concatenate([self.order, entering])
                 columns = self.operator.submatrix(known, entering)
                 places = np.arange(len(known))
             else:
                 columns = np.asarray(self.operator.columns(entering), dtype=np.float64)
-                places = known
+                places = np.concatenate([self.order, entering])
             for variable, column in zip(entering, columns.T, strict=True):
                 self._add(int(variable), column[places[: self.size]])
 
@@ -169,8 +168,6 @@ class SupportBlock:
         self.size = last
 
 
-NARROW_BLOCK = 4
-"""Where so many times more variables than a block holds are left out, data give its entries alone at less cost."""
 LARGEST_DIRECT = 128
 """Above this many variables the k x k problem is solved by Lanczos from the start's weights, to a residual of 1e-7."""
 LARGEST_DENSE_PROBLEM = 1024

@@ -144,6 +144,11 @@ def _thin_out(anchors: Sequence[int]) -> list[int]:
     return [k for place, k in enumerate(anchors) if place % RACED == 0 or place == len(anchors) - 1]
 
 
+def _round_guess(weights: Weights) -> Weights:
+    """Weights without their last digits, which depend on where arrays lie in memory: what follows is then the same."""
+    return weights.astype(np.float32).astype(np.float64)
+
+
 Point = tuple[SparseVector, float]
 
 
@@ -191,7 +196,7 @@ class _Climber:
             if options.out_of_time:
                 break
             found = solve_truncated_power(self.unshifted, cardinality, options).vector
-            self.climb(cardinality, found.indices, found.weights)
+            self.climb(cardinality, found.indices, _round_guess(found.weights))
 
     def spread(self, cardinalities: Sequence[int], options: SolverOptions) -> None:
         """Exchange variables at each cardinality in its best point and its neighbours'; sweep if any is better."""
@@ -203,7 +208,7 @@ class _Climber:
             search.run(self._list_neighbours(cardinality))
             search.swap()
             found = search.best.vector
-            self.climb(cardinality, found.indices, found.weights)
+            self.climb(cardinality, found.indices, _round_guess(found.weights))
         if any(self.best[k] is not before[k] for k in cardinalities):
             self.sweep(options)
 

@@ -61,6 +61,17 @@ def test_steps_are_made_where_they_may_close_a_gap():
         assert _is_worth_steps(question) == worth
 
 
+def test_weights_of_their_own_are_for_points_that_are_nearly_closed():
+    matrix = draw(2)
+    whole, questions = ask(matrix, [2, 3, 4])
+    bounds = np.full(12, np.inf)
+    for question, factor in zip(questions, (1.0, 1.0005, 1.1), strict=True):
+        bounds[question.cardinality - 1] = factor * question.achieved
+    ((k, value, name),) = Group(questions).close_rows(bounds)
+    assert (k, name) == (3, "scaled rows")
+    assert whole.unscale_bound(value) >= brute_force(matrix, 3)
+
+
 def test_rows_of_a_group_are_those_of_its_points(rng):
     _, questions = ask(draw(3), [2, 4, 7])
     weights = rng.random(12) + 0.1

@@ -52,16 +52,6 @@ def test_leading_eigenvectors_of_few_samples_come_from_their_gram_matrix(rng, mo
     assert leading_eigenvectors(operator, 9).shape == (300, 9)
 
 
-def test_blocks_of_data_form_no_whole_columns(rng, monkeypatch) -> None:
-    operator = se.covariance(rng.standard_normal((9, 60)))
-    block = SupportBlock(operator, 12)
-    monkeypatch.setattr(type(operator), "columns", lambda *_: pytest.fail("too many entries"))
-    for _ in range(5):
-        indices = np.sort(rng.choice(60, size=7, replace=False)).astype(np.int64)
-        block.move_to(indices)
-        np.testing.assert_allclose(block.matrix, operator.submatrix(block.order), rtol=1e-12, atol=1e-14)
-
-
 def test_all_eigenvectors_are_left_to_lapack_whatever_the_size(data, monkeypatch) -> None:
     """Lanczos cannot give all of them, nor all but one."""
     operator = as_operator(np.cov(data.T))
