@@ -92,9 +92,7 @@ def find_constrained(
         )
         raise CardinalityError(message)
     seconds = time.perf_counter() - began
-    question = SetQuestion(
-        tuple(cardinalities), columns, SET_EFFORTS[effort], deadline=deadline, disjoint=disjoint
-    )
+    question = SetQuestion(tuple(cardinalities), columns, SET_EFFORTS[effort], deadline=deadline, disjoint=disjoint)
     certificate: Certificate | None = None
     singles: list[Certificate | None] = [None] * len(cardinalities)
     if certify:

@@ -50,8 +50,8 @@ PENALTIES = (0.05, 10.0, 8)
 class SearchEffort:
     """How long to search: rounds that take out a part of the best set, and those without gain after which it ends.
 
-    ``finishing``: joint exchanges at the end. They are what uncorrelated sets gain most from, and get at any effort with
-    rounds; of orthogonal sets they gain a third of a per cent for as much time as all the rest.
+    ``finishing``: joint exchanges at the end. Uncorrelated sets gain most from them, and get them at any effort with
+    rounds; orthogonal sets gain a third of a per cent for as much time as all the rest.
     """
 
     rounds: int

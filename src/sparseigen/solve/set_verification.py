@@ -122,9 +122,7 @@ def _prove_again(
     """The smallest bound of the efforts in turn, until the claim is met."""
     best: tuple[float, str] = (np.inf, "nothing")
     for effort in ("cheap", "quick", "default", "thorough"):
-        question = SetQuestion(
-            tuple(found.cardinalities), columns, SET_EFFORTS[effort], disjoint=found.disjoint
-        )
+        question = SetQuestion(tuple(found.cardinalities), columns, SET_EFFORTS[effort], disjoint=found.disjoint)
         if found.definition == "span":
             proven = bound_free(operator, question, reached)
         else:
