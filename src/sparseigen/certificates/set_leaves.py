@@ -62,7 +62,7 @@ def bound_listed(
             listed = price_tuples(
                 matrix, problem.entry_errors, listed, floor, uncorrelated=uncorrelated, steps=min(part, steps)
             )
-    return max([floor, *listed.limits[:1].tolist()])  # the largest comes first
+    return max(floor, float(listed.limits[0])) if len(listed) else floor
 
 
 def measure_work(listed: Listed) -> float:
