@@ -2,9 +2,9 @@
 
 A tuple of supports is left out only where a pair of supports cannot explain enough: two components on S and T reach at
 most the two largest eigenvalues of the block S with T, which holds for both constraints. All others are brought near
-the constraint in one batch, by eigenvectors under a rising penalty from three starts each, two of them random; the best of them are then
-solved on the constraint. Every value is that of a set whose constraint was checked here, so each is proven to be
-reached. Nothing of the package's own bounds or lists is used.
+the constraint in one batch, by eigenvectors under a rising penalty from three starts each, two of them random; the
+best of them are then solved on the constraint. Every value is that of a set whose constraint was checked here, so each
+is proven to be reached. Nothing of the package's own bounds or lists is used.
 """
 
 from __future__ import annotations

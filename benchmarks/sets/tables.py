@@ -45,7 +45,7 @@ def show_peers(quick: bool) -> list[Target]:
     print("\n## Beside msPCA and nsprcomp: orthogonal sets, processor seconds of one thread\n")
     print("| matrix | r x k | msPCA published | effort | ours | violation | seconds, search + certificate | gap |")
     print("| --- | --- | --- | --- | ---: | ---: | ---: | ---: |")
-    misses, slow = [], []
+    misses, slow, late = [], [], []
     for name, (count, k, share, broken, seconds) in PUBLISHED.items():
         matrix = load_mtcars() if name == "mtcars" else np.asarray(se.datasets.load_pitprops().matrix)
         fastest = np.inf
@@ -64,6 +64,8 @@ def show_peers(quick: bool) -> list[Target]:
                 misses.append(f"{name} {effort}: {ours:.4f}")
             elif whole < fastest:
                 fastest = whole
+            if effort == "default" and searched >= seconds:
+                late.append(f"{name}: {searched:.2f} s")
         if fastest >= seconds:
             slow.append(f"{name}: {fastest:.2f} s")
     misses += _show_stocks(quick)
@@ -78,6 +80,7 @@ def show_peers(quick: bool) -> list[Target]:
         Target(
             "less time than msPCA's published seconds, certificate included", f"{len(slow)} misses", "0", not slow, slow
         ),
+        Target("the same of the default search alone", f"{len(late)} misses", "0", not late, late),
     ]
 
 
@@ -114,7 +117,8 @@ def show_gaps(quick: bool) -> list[Target]:
     print("| matrix | r x k | constraint | share | gap | method | Ky Fan | single bounds | seconds (processor) |")
     print("| --- | --- | --- | ---: | ---: | --- | ---: | ---: | ---: |")
     gaps: dict[str, list[float]] = {"orthogonal": [], "uncorrelated": []}
-    wide, slow = [], []
+    wide: dict[str, list[str]] = {"orthogonal": [], "uncorrelated": []}
+    slow = []
     for name, (matrix, counts, ks) in load_gap_matrices().items():
         if quick and len(matrix) > 100:
             continue
@@ -138,16 +142,18 @@ def show_gaps(quick: bool) -> list[Target]:
                         f"{found.certificate.method} | {fan:.2%} | {singles:.2%} | {seconds:.1f} |",
                         flush=True,
                     )
-                    if constraint == "orthogonal" and gap > LARGEST_GAP:
-                        wide.append(f"{name} {count} x {k}: {gap:.2%}")
+                    if gap > LARGEST_GAP:
+                        wide[constraint].append(f"{name} {count} x {k}: {gap:.2%}")
                     if seconds > SECONDS:
                         slow.append(f"{name} {count} x {k} {constraint}: {seconds:.1f} s")
-    middle, free = median(gaps["orthogonal"]), median(gaps["uncorrelated"])
-    worst = max(gaps["orthogonal"])
+    targets = []
+    for constraint, found_gaps in gaps.items():
+        middle, worst, over = median(found_gaps), max(found_gaps), wide[constraint]
+        goal = f"<= {MEDIAN_GAP:.0%}"
+        targets.append(Target(f"median gap, {constraint}", f"{middle:.2%}", goal, middle <= MEDIAN_GAP))
+        targets.append(Target(f"largest gap, {constraint}", f"{worst:.2%}", f"<= {LARGEST_GAP:.0%}", not over, over))
     return [
-        Target("median gap, orthogonal", f"{middle:.2%}", f"<= {MEDIAN_GAP:.0%}", middle <= MEDIAN_GAP),
-        Target("largest gap, orthogonal", f"{worst:.2%}", f"<= {LARGEST_GAP:.0%}", not wide, wide),
-        Target("median gap, uncorrelated", f"{free:.2%}, largest {max(gaps['uncorrelated']):.2%}", "no goal", None),
+        *targets,
         Target("seconds of a set", f"{len(slow)} slower", f"<= {SECONDS:.0f}", not slow, slow),
     ]
 

@@ -122,6 +122,8 @@ def _list_supports(
     problem: BoundProblem, question: SetQuestion, achieved: float, margin: float, *, uncorrelated: bool
 ) -> tuple[float, str]:
     """The bound of small sets whose supports can be listed."""
+    if not question.effort.prices:
+        return np.inf, "none"
     with one_blas_thread():
         bound = bound_listed(
             problem,
@@ -144,7 +146,7 @@ def bound_uncorrelated(
         return next(iter(singles.of.values()))
     problem = BoundProblem(operator, max(question.cardinalities), deadline=question.deadline)
     definite = problem.dense is not None and is_semidefinite(problem)
-    if definite and question.effort.prices:
+    if definite:
         margin = _add_margins(problem, (question.total,) * len(question.cardinalities))
         best = min(best, _list_supports(problem, question, achieved, margin, uncorrelated=True))
     if best[0] <= achieved * (1.0 + question.target_gap):

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparseigen.certificates.problem import BoundProblem, Numbers
 from sparseigen.certificates.rounding import TINY, UNIT, gamma
@@ -56,17 +57,17 @@ def bound_listed(
     listed = list_sets(matrix, cardinalities, floor, uncorrelated=uncorrelated, disjoint=disjoint)
     if listed is None:
         return np.inf
-    for part in FIRST_STEPS + (steps,):
+    for part in (*FIRST_STEPS, steps):
         if len(listed) and measure_work(listed) * min(part, steps) <= most_work:
             listed = price_tuples(
                 matrix, problem.entry_errors, listed, floor, uncorrelated=uncorrelated, steps=min(part, steps)
             )
-    return max(floor, float(listed.limits.max(initial=floor)))
+    return max(floor, float(listed.limits[0])) if len(listed) else floor
 
 
 def measure_work(listed: Listed) -> float:
     """Operations of one step of prices, up to a factor."""
-    return float(len(listed)) * sum(one.shape[1] for one in listed.supports) ** 3
+    return float(len(listed) * sum(one.shape[1] for one in listed.supports) ** 3)
 
 
 def price_tuples(
@@ -94,14 +95,19 @@ class _Batch:
     """Tuples of supports whose unions have one size, with everything that a price needs of the matrix."""
 
     def __init__(
-        self, matrix: Numbers, errors: Numbers, supports: Sequence[Indices], filled: Numbers, uncorrelated: bool
+        self,
+        matrix: Numbers,
+        errors: Numbers,
+        supports: Sequence[Indices],
+        filled: NDArray[np.bool_],
+        uncorrelated: bool,
     ) -> None:
         self.count, self.size, self.uncorrelated = len(filled), int(filled[0].sum()), uncorrelated
         union = np.nonzero(filled)[1].reshape(-1, self.size)
         self.roots = np.sqrt(errors[union])
         self.whole = matrix[union[:, :, None], union[:, None, :]]
         places = np.cumsum(filled, axis=1) - 1
-        self.at = [np.take_along_axis(places, one, axis=1) for one in supports]
+        self.at: list[Indices] = [np.take_along_axis(places, one, axis=1) for one in supports]
         self.blocks = [matrix[one[:, :, None], one[:, None, :]] for one in supports]
         self.most, self.shapes = [], []
         if uncorrelated:

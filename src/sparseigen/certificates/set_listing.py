@@ -97,9 +97,8 @@ class _Supports:
     def __init__(self, matrix: Numbers, cardinalities: Sequence[int]) -> None:
         self.matrix, size = matrix, len(matrix)
         self.places: dict[int, Indices] = {}
-        self.rows: list[Indices] = []
         members, values, begin = [], [], 0
-        for k in sorted({c for k in cardinalities for c in (k, k - 1) if c > 0}):
+        for k in sorted({c for most in cardinalities for c in (most, most - 1) if c > 0}):
             listed = np.array(list(itertools.combinations(range(size), k)), dtype=np.int64)
             filled = np.zeros((len(listed), size), dtype=bool)
             np.put_along_axis(filled, listed, True, axis=1)
@@ -178,16 +177,15 @@ def list_sets(
     options = {"uncorrelated": uncorrelated, "disjoint": disjoint}
     if len(cardinalities) == 2:
         found = _list_pairs(every, cardinalities, floor, **options)
-        tuples, order = (None if found is None else np.stack(found[:2], axis=1)), (0, 1)
+        tuples = None if found is None else np.stack(found[:2], axis=1)
         limits = np.zeros(0) if found is None else found[2]
     else:
         tuples, limits = _list_triples(every, cardinalities, floor, **options)
-        order = (0, 1, 2)
     if tuples is None:
         return None
+    supports = [np.zeros((0, 0), dtype=np.int64)] * len(cardinalities)
     ascending = sorted(range(len(cardinalities)), key=lambda t: cardinalities[t])
-    supports = [np.zeros((0, 0), dtype=np.int64)] * len(order)
-    for column, t in zip(order, ascending, strict=True):
+    for column, t in enumerate(ascending):  # places ascend with the cardinality
         supports[t] = every.variables(tuples[:, column], cardinalities[t])
     return Listed(tuple(supports), limits).ordered()
 

@@ -37,7 +37,7 @@ from sparseigen.cli.output import (
     save,
     save_report,
 )
-from sparseigen.cli.sets import constraint_option, disjoint_flag, find_set
+from sparseigen.cli.sets import constraint_option, disjoint_flag, find_set, word_set
 from sparseigen.errors import SolveInterrupted, SparseigenError
 
 if TYPE_CHECKING:  # the command line starts without the numerical packages
@@ -274,7 +274,6 @@ def _show_components(
         return
     from sparseigen.components.variance import find_overlap, word_redundancy
     from sparseigen.report.words import components_table
-    from sparseigen.results import ComponentSet
 
     overlap = find_overlap(loaded.operator, [result.vector for result in results])
     shares = (overlap.plain / overlap.total).tolist()
@@ -285,13 +284,11 @@ def _show_components(
     if stability is not None:
         for component, entry in enumerate(answer):
             entry["stability"] = stability.to_dict(component)
-    table, joint = "", "constraint" in facts and isinstance(results, ComponentSet)
-    if joint:
-        answer = results.to_dict() | {"statement": results.describe(), "components": answer}
+    table = ""
+    answer, said = word_set(results, answer, facts)
     if not (output.json or output.csv):
         text = components_table(results, shares, overlap=overlap, significance=significance, stability=stability)
-        text += f"\n\n{results.describe()}" if joint else ""
-        table = f"{loaded.title()}\n\n{text}"
+        table = f"{loaded.title()}\n\n{text}{said}"
     emit(output, table=table, answer=answer, rows=loading_rows(list(results)))
     repeated = word_redundancy(overlap, facts["deflation"])
     if repeated is not None and "constraint" not in facts:

@@ -16,7 +16,7 @@ constraint_option = choice_option(
     "--constraint",
     ("orthogonal", "uncorrelated"),
     default=None,
-    help="Find all components together, pairwise orthogonal or with uncorrelated scores, and prove one bound for the set.",
+    help="Find all components together, orthogonal or with uncorrelated scores, with one proof for the set.",
 )
 disjoint_flag = flag("--disjoint", help="The same, and no variable in two components.")
 
@@ -49,3 +49,13 @@ def find_set(
         check_cardinality(k, loaded.operator.size)
     rest = {name: value for name, value in options.items() if name not in ONE_BY_ONE}
     return sparse_components(loaded.operator, wanted, constraint=constraint, disjoint=disjoint, **rest)
+
+
+def word_set(results: Any, answer: list[dict[str, Any]], facts: Mapping[str, Any]) -> tuple[Any, str]:
+    """What JSON holds of a set asked for as one, and the sentence below the table; of others the answer as it is."""
+    from sparseigen.results import ComponentSet
+
+    if "constraint" not in facts or not isinstance(results, ComponentSet):
+        return answer, ""
+    said = results.describe()
+    return results.to_dict() | {"statement": said, "components": answer}, f"\n\n{said}"

@@ -36,8 +36,8 @@ from sparseigen.components.set_small import is_tiny, search_listed
 CLOSE = 5e-4
 """A set this close to Ky Fan's bound, relatively, is not searched further."""
 FEASIBLE = 1e-12
-FINISHING = 15
-"""Joint exchanges at the end of a search."""
+FEW, FEW_TIMES, FINISHING = 4, 3, 15
+"""Components up to which a set gets so many times the rounds, and joint exchanges at the end of a search."""
 SEEDS = 8
 """Variables near which the first component of an uncorrelated set is begun."""
 ABANDON, PROMISING = 0.95, 0.985
@@ -50,8 +50,9 @@ PENALTIES = (0.05, 10.0, 8)
 class SearchEffort:
     """How long to search: rounds that take out a part of the best set, and those without gain after which it ends.
 
-    ``finishing``: joint exchanges at the end. They are what uncorrelated sets gain most from, and get at any effort with
-    rounds; of orthogonal sets they gain a third of a per cent for as much time as all the rest.
+    ``finishing``: joint exchanges at the end, of any set. Uncorrelated sets gain most from them and sets of few
+    components pay least: these get them at any effort with rounds. Others gain a third of a per cent for as much time
+    as all the rest.
     """
 
     rounds: int
@@ -339,18 +340,19 @@ def search_set(problem: SetProblem, effort: SearchEffort, rng: np.random.Generat
                 return problem.best
         if problem.late or problem.closed:
             break
-    stale = 0
-    for done in range(max(effort.rounds, FIRST_ROUNDS)):
+    stale, times = 0, FEW_TIMES if problem.count <= FEW else 1
+    for done in range(max(times * effort.rounds, FIRST_ROUNDS)):
         if (
             problem.late
             or problem.closed
-            or (problem.best is not None and (done >= effort.rounds or stale >= effort.patience))
+            or (problem.best is not None and (done >= times * effort.rounds or stale >= times * effort.patience))
         ):
             break
         before = problem.value
         consider(problem, _perturb(problem, rng))
         stale = 0 if rises(problem.value, before) else stale + 1
-    if (effort.finishing or (effort.rounds and problem.uncorrelated)) and problem.best is not None:
+    worthwhile = problem.uncorrelated or problem.count <= FEW
+    if (effort.finishing or (effort.rounds and worthwhile)) and problem.best is not None:
         finish(problem)
     return problem.best
 

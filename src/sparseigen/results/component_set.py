@@ -53,7 +53,7 @@ class ComponentSet(Sequence[SparseEigResult]):
     >>> len(found), found.violation <= 1e-12, found.certificate.relative_gap < 0.03
     (2, True, True)
     >>> found.describe()
-    'proven: no set of 2 x 4 orthogonal components explains more than 41.0 %; this one explains 40.4 %'
+    'proven: no set of 2 x 4 orthogonal components explains more than this one, 40.4 %'
     """
 
     results: tuple[SparseEigResult, ...]

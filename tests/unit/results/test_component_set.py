@@ -27,8 +27,10 @@ def test_it_is_the_sequence_of_its_results(found) -> None:
 
 
 def test_what_it_says(found) -> None:
-    assert repr(found) == "ComponentSet(2 x 4, orthogonal, share 0.4042, violation 0.0e+00, gap 1.45%)"
-    assert found.describe().startswith("proven: no set of 2 x 4 orthogonal components explains more than 41.0 %")
+    assert repr(found) == "ComponentSet(2 x 4, orthogonal, share 0.4042, violation 0.0e+00, proven optimal)"
+    assert found.describe().startswith(
+        "proven: no set of 2 x 4 orthogonal components explains more than this one, 40.4 %"
+    )
     assert "<table>" in found._repr_html_()
     assert set(found.shares) == {"plain", "adjusted", "span"}
     assert found.to_rows()[0]["plain_share"] > found.to_rows()[0]["span_share"] - 1e-9
