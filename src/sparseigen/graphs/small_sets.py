@@ -32,7 +32,7 @@ from sparseigen.kernels.local_sets import FOUND, GIVEN_UP, NONE
 METHOD = "local search"
 LARGEST = 40
 """Sets of more vertices are not searched for around each vertex."""
-LARGEST_HELPED = 128
+LARGEST_HELPED = 1000
 """What is known of small sets says little of sets of more vertices."""
 WORD_WORK, SHARED_WORK, ARC_WORK, ORDER_WORK, VERTEX_WORK, SIZE_WORK = 0.7, 5.0, 30.0, 250.0, 50.0, 3e5
 """Nanoseconds, about: per word that the search compares, per path of two edges, per arc of a graph that is reduced,
