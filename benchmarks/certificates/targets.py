@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from statistics import median
@@ -234,3 +235,16 @@ def _thorough(solves: Iterable[Record]) -> dict[str, float]:
 def _many(name: str, task: str, records: Iterable[Record], goal: float) -> Target:
     found = {record.name: ratio(record.now.seconds, record.now.one) or inf for record in records if record.task == task}
     return _largest(f"{name}, in default solves", found, goal, "{:.1f}")
+
+
+def run_parts(
+    parser: ArgumentParser, given: Namespace, parts: Mapping[str, Callable[[Namespace], list[Target]]]
+) -> int:
+    """Run the parts named on the command line, or all, and print what they reached; 1 where a target is missed."""
+    for part in given.parts:
+        if part not in parts:
+            parser.error(f"{part!r} is not a part; choose from {', '.join(parts)}")
+    reached = [target for part in given.parts or parts for target in parts[part](given)]
+    print("\n| target | reached | goal | verdict | misses |\n| --- | --- | --- | --- | --- |")
+    print("\n".join(map(str, reached)))
+    return int(any(target.holds is False for target in reached))

@@ -9,6 +9,7 @@ import sys
 
 def main(arguments: list[str]) -> int:
     os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # before NumPy is loaded
+    from benchmarks.certificates.targets import run_parts
     from benchmarks.sets import tables
 
     parts = {
@@ -22,13 +23,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="small matrices and few cases")
     parser.add_argument("--cases", type=int, default=2000, help="enumerated sets per constraint (default: 2000)")
     given = parser.parse_args(arguments)
-    for part in given.parts:
-        if part not in parts:
-            parser.error(f"{part!r} is not a part; choose from {', '.join(parts)}")
-    targets = [target for part in given.parts or parts for target in parts[part](given)]
-    print("\n| target | reached | goal | verdict | misses |\n| --- | --- | --- | --- | --- |")
-    print("\n".join(map(str, targets)))
-    return int(any(target.holds is False for target in targets))
+    return run_parts(parser, given, parts)
 
 
 if __name__ == "__main__":

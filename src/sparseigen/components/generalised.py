@@ -74,7 +74,7 @@ def generalised_components(
     >>> Y = np.column_stack([X[:, 0] - X[:, 1], X[:, 2]]) + 0.3 * rng.standard_normal((200, 2))
     >>> found = generalised_components(canonical_pencil(X, Y), 2, (2, 1))
     >>> [result.support.tolist() for result in found]
-    [[0, 1, 5], [2, 3, 6]]
+    [[0, 1, 5], [0, 2, 6]]
     """
     results: list[SparseEigResult] = []
     form: Operator = pencil.form

@@ -70,7 +70,7 @@ def contrast(target: Any, background: Any, gamma: float = 1.0) -> Operator:
     >>> controls = rng.standard_normal((300, 9)) + 3.0 * shared * (np.arange(9) < 3)
     >>> cases = rng.standard_normal((300, 9)) + 3.0 * shared * (np.arange(9) < 3) + 2.0 * own * (np.arange(9) > 6)
     >>> se.sparse_eigenvector(se.covariance(cases), 2).support.tolist()
-    [0, 1]
+    [1, 2]
     >>> se.sparse_eigenvector(se.contrast(se.covariance(cases), se.covariance(controls)), 2).support.tolist()
     [7, 8]
     """

@@ -243,7 +243,8 @@ class PencilRequest(Request):
 
     def _try(self, search: PencilSearch, t: float, work: float) -> bool:
         """Whether nothing is above t; a support that is becomes the answer."""
-        found = self.pencil.search(t, work)
+        left = max(self.options.deadline - time.perf_counter(), 0.0) * OPERATIONS_PER_SECOND
+        found = self.pencil.search(t, min(work, left))
         if found.better is not None:
             search.climb(found.better)
             return False

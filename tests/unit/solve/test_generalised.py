@@ -110,9 +110,7 @@ def test_matrices_too_large_to_be_held(rng, monkeypatch) -> None:
 def test_an_open_bracket_is_narrowed_with_more_work(rng, monkeypatch) -> None:
     """Without work for a search the largest quotient of all variables is the bound; with some it comes down."""
     form, metric = draw(rng, 30)
-    monkeypatch.setattr(room, "NARROW", 0)
-    monkeypatch.setattr(generalised, "PER_ENTRY", 0.0)
-    monkeypatch.setattr(generalised, "SEARCH_WORK", dict.fromkeys(("quick", "default", "thorough"), 10.0))
+    starve(monkeypatch)
     wide = se.sparse_eigenvector(form, 3, metric=metric)
     assert wide.certificate.method in ("largest quotient", "sparse eigenvalue of A")
     monkeypatch.setattr(generalised, "SEARCH_WORK", dict.fromkeys(("quick", "default", "thorough"), 1e9))
@@ -124,9 +122,7 @@ def test_an_open_bracket_is_narrowed_with_more_work(rng, monkeypatch) -> None:
 
 def test_the_exact_search_stops_at_its_limit(rng, monkeypatch) -> None:
     form, metric = draw(rng, 30)
-    monkeypatch.setattr(room, "NARROW", 0)
-    monkeypatch.setattr(generalised, "PER_ENTRY", 0.0)
-    monkeypatch.setattr(generalised, "SEARCH_WORK", dict.fromkeys(("quick", "default", "thorough"), 10.0))
+    starve(monkeypatch)
     result = se.solve_exact(form, 6, metric=metric, time_limit=1e-6)
     assert result.stop_reason is StopReason.TIME_LIMIT
     assert not result.certificate.optimal
@@ -195,6 +191,13 @@ def test_a_claim_is_not_proven_again_without_time(rng) -> None:
     upper, how = prove_again(request.pencil, result.certificate.upper_bound * request.pencil.unit, 0.0)
     assert how == "largest quotient"
     assert upper > result.certificate.upper_bound
+
+
+def starve(monkeypatch) -> None:
+    """Leave the search over blocks hardly any work."""
+    monkeypatch.setattr(room, "NARROW", 0)
+    monkeypatch.setattr(generalised, "PER_ENTRY", 0.0)
+    monkeypatch.setattr(generalised, "SEARCH_WORK", dict.fromkeys(("quick", "default", "thorough"), 10.0))
 
 
 def refusal(error, call) -> str:
