@@ -28,8 +28,8 @@ file = Path(tempfile.mkdtemp()) / "cohort.bed"
 to_bed(file, calls.astype(np.float32), properties={"sid": [f"rs{i}" for i in range(8000)]})
 
 # %%
-# ``scale="patterson"`` divides a variant of frequency f by sqrt(2f(1 - f)); ``missing="mean"`` puts the mean where a call
-# is missing. Every result says how much was missing of the variants it chose, and how many passes were made.
+# ``scale="patterson"`` divides a variant of frequency f by sqrt(2f(1 - f)); ``missing="mean"`` puts the mean where a
+# call is missing. Every result says how much was missing of the variants it chose.
 
 operator = se.covariance(file, scale="patterson", missing="mean")
 found = se.sparse_components(operator, [30, 30])
