@@ -67,6 +67,10 @@ def _data_reason() -> str | None:
     return None
 
 
+def _genetics_reason() -> str | None:
+    return None if importlib.util.find_spec("bed_reader") else "bed-reader is not installed"
+
+
 def _gpu_reason() -> str | None:
     if importlib.util.find_spec("torch") is None:
         return "torch is not installed."
@@ -84,6 +88,7 @@ NEEDS = {
     "plot_airline.py": _data_reason,
     "plot_colon.py": _data_reason,
     "plot_dask.py": _dask_reason,
+    "plot_genotypes.py": _genetics_reason,
     "plot_million_variables.py": _gpu_reason,
     "plot_newsgroups.py": _data_reason,
     "plot_web.py": _data_reason,

@@ -122,6 +122,21 @@ def zarr_store(version: int) -> Files:
     return _written("x.zarr", write)
 
 
+def plink() -> Files:
+    """Five samples of three variants, one call missing."""
+    return {
+        "x.bed": b"\x6c\x1b\x01" + bytes([0b11100010, 0b11, 0b00011011, 0b10, 0b11111010, 0b00]),
+        "x.bim": b"".join(b"1 rs%d 0 %d A G\n" % (i, i + 1) for i in range(3)),
+        "x.fam": b"".join(b"f s%d 0 0 0 -9\n" % i for i in range(5)),
+    }
+
+
+def words() -> Files:
+    """Three documents of four words."""
+    text = b"3\n4\n5\n1 1 2\n1 3 1\n2 2 7\n3 1 1\n3 4 3\n"
+    return {"docword.x.txt": text, "vocab.x.txt": b"one\ntwo\nthree\nfour\n"}
+
+
 def edges() -> sp.csr_array:
     generator = np.random.default_rng(3)
     matrix = (generator.random((20, 20)) < 0.3) * generator.integers(1, 9, (20, 20))

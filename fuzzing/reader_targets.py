@@ -414,6 +414,9 @@ TARGETS: dict[str, Target] = {
     "rows h5ad csr": Target(_one("x.h5ad", lambda: seeds.hdf5("csr")), _rows, RAW, every=5),
     "rows zarr 2": Target(lambda: seeds.zarr_store(2), _rows, (_json_or_bytes,), None, _zarr_pickles),
     "rows zarr 3": Target(lambda: seeds.zarr_store(3), _rows, (_json_or_bytes,)),
+    "rows bed": Target(seeds.plink, _rows, (damage.damaged_bytes, damage.damaged_text)),
+    "rows words": Target(seeds.words, _rows, TEXT),
+    "table words": Target(seeds.words, _table, TEXT),
     "rows arrow": Target(
         _one("x.arrow", lambda: seeds.feather(seeds.arrow_table().drop(["name"]), "uncompressed")), _rows, RAW
     ),

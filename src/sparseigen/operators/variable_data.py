@@ -217,6 +217,19 @@ def standardise(
     return rows
 
 
+def standardise_roughly(
+    block: NDArray[np.int8], gap: int, fills: Floats, means: Floats, deviations: Floats
+) -> NDArray[np.float32]:
+    """The same with means rounded to float32, several times faster: for products that are float32 anyway."""
+    rows = block.astype(np.float32)
+    rows -= means[:, None].astype(np.float32)
+    rows *= (1.0 / deviations)[:, None].astype(np.float32)
+    gaps = block == gap
+    if gaps.any():
+        np.copyto(rows, ((fills - means) / deviations).astype(np.float32)[:, None], where=gaps)
+    return rows
+
+
 def _slabs(block: NDArray[Any], where: slice) -> Iterator[tuple[NDArray[Any], slice]]:
     step = max(1, SLAB_ENTRIES // block.shape[1])
     for begin in range(0, len(block), step):
@@ -234,10 +247,10 @@ def variable_moments(block: NDArray[np.int8], where: slice, gap: int) -> list[ND
         gaps = part == gap
         counts[place] = gaps.sum(axis=1)
         rows = part.astype(np.float64)
-        rows[gaps] = 0.0
+        np.copyto(rows, 0.0, where=gaps)
         means[place] = rows.sum(axis=1) / np.maximum(part.shape[1] - counts[place], 1)
         np.subtract(rows, means[place, None], out=rows)
-        rows[gaps] = 0.0
+        np.copyto(rows, 0.0, where=gaps)
         squares[place] = np.einsum("ij,ij->i", rows, rows)
     return [counts, means, squares]
 
@@ -256,12 +269,12 @@ def combine_variables(
     products = np.empty((len(block), scores.shape[1]), dtype=np.float32)
     columns = np.empty((len(block), exact.shape[1]))
     for part, place in _slabs(block, where):
-        rows = standardise(part, gap, fills[place], means[place], deviations[place])
+        facts = (gap, fills[place], means[place], deviations[place])
         inside = slice(place.start - where.start, place.stop - where.start)
         if scores.shape[1]:
-            np.matmul(rows, scores, out=products[inside])
+            np.matmul(standardise_roughly(part, *facts), scores, out=products[inside])
         if exact.shape[1]:
-            np.matmul(rows.astype(np.float64), exact, out=columns[inside])
+            np.matmul(standardise(part, *facts).astype(np.float64), exact, out=columns[inside])
     return [products, columns]
 
 

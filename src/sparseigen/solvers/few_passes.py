@@ -23,6 +23,7 @@ from sparseigen import kernels
 from sparseigen.certificates.portfolio import try_bounds
 from sparseigen.certificates.problem import BoundProblem, Proven
 from sparseigen.certificates.rounding import achieved_value
+from sparseigen.kernels.eigen import one_blas_thread
 from sparseigen.operators.contract import LARGEST_MATERIALISED, Indices, Operator, SparseVector
 from sparseigen.operators.matrix import DenseSymmetric
 from sparseigen.results import Stage
@@ -48,6 +49,11 @@ def is_read_in_passes(operator: Operator) -> bool:
 
 def solve_in_few_passes(operator: Operator, cardinality: int, options: SolverOptions) -> SolverOutcome:
     """Solve on near variables, and add those that a product with all variables shows to be missed."""
+    with one_blas_thread():  # another thread reads ahead, and products with blocks are short
+        return _solve_in_rounds(operator, cardinality, options)
+
+
+def _solve_in_rounds(operator: Operator, cardinality: int, options: SolverOptions) -> SolverOutcome:
     near = find_near(operator, max(count_near(operator), MOST_CHOSEN * cardinality))
     best: tuple[SolverOutcome, Indices, DenseSymmetric] | None = None
     stages: list[Stage] = []

@@ -25,7 +25,7 @@ from sparseigen.solvers.steered import solve_steered
 
 MOST_CHOSEN = 4
 """At most one near variable in so many is chosen: more, and the others are too few to find the answer among."""
-FLAT = 0.8
+FLAT = 0.7
 """Where the largest variance outside is above this share of the largest of all, variances tell nothing."""
 LEAST_GAIN = 0.6
 """Where the largest variance outside is above this share of the answer's average, variances prove nothing."""
@@ -41,11 +41,21 @@ def solve_reduced(operator: Operator, cardinality: int, options: SolverOptions) 
     if near is None:
         return whole(operator, cardinality, options)
     block = form_block(operator, near)
-    if not _promises(operator, block, near, cardinality, options):
-        return whole(operator, cardinality, options)
     placed = replace(options, progress=PlacedProgress(options.progress, near))
-    with KeepWhenInterrupted(lambda inner: place(inner, near) if isinstance(inner, SolverOutcome) else None):
+    finished: list[SolverOutcome] = []
+
+    def keep(inner: object) -> SolverOutcome | None:
+        """What Ctrl-C leaves, in the numbers of all variables; its bounds would be those of the block alone."""
+        kept = finished[0] if finished else inner
+        return replace(place(kept, near), proven=None) if isinstance(kept, SolverOutcome) else None
+
+    with KeepWhenInterrupted(keep):
+        promising = _promises(operator, block, near, cardinality, options)
+    if not promising:
+        return whole(operator, cardinality, options)
+    with KeepWhenInterrupted(keep):
         outcome = solve_steered(block, cardinality, placed)
+        finished.append(outcome)
         proven, stage = prove_enough(operator, block, near, cardinality, outcome, placed)
     found = place(outcome, near)
     settings = found.settings | {"variables_searched": len(near)}
