@@ -302,8 +302,9 @@ def covariance_of_data(value: Any, *, scale: bool | str) -> Any:
 
 
 def _is_linear_operator(value: Any) -> bool:
-    linear = sys.modules.get("scipy.sparse.linalg")  # without it there is no LinearOperator
-    return linear is not None and isinstance(value, linear.LinearOperator)
+    # Without that module there is no LinearOperator; nor is there while another thread is still importing it.
+    kind = getattr(sys.modules.get("scipy.sparse.linalg"), "LinearOperator", None)
+    return kind is not None and isinstance(value, kind)
 
 
 def as_operator(matrix: Any) -> Operator:

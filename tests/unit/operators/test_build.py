@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pandas as pd
@@ -109,3 +111,8 @@ def test_tables_as_text_are_read_whole(tmp_path: Path, rng: np.random.Generator)
         DtypeError, match=r"column 'kind': 'x' is not a number; .* read the file with pandas, drop it there"
     ):
         covariance(tmp_path / "t.csv")
+
+
+def test_a_module_that_another_thread_is_importing_is_no_reason_to_fail(rng, monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.sparse.linalg", ModuleType("scipy.sparse.linalg"))
+    assert covariance(rng.standard_normal((5, 3))).size == 3
