@@ -112,3 +112,11 @@ def test_a_huge_entry_among_the_others_is_none_of_the_candidates_business(rng):
         assert among.value == pytest.approx(plain.value, rel=1e-12)
     exact = se.solve_exact(as_operator(matrix).restricted(np.arange(5)), 2)
     check_bracket(exact.certificate, Truth.of_matrix(matrix[:5, :5]), 2)
+
+
+def test_the_smallest_end_of_massive_ties() -> None:
+    result = se.sparse_eigenvector(np.ones((900, 900)), 450, which="smallest")
+    assert result.certificate is not None
+    assert result.certificate.lower_bound <= 0.0 <= result.certificate.upper_bound
+    assert abs(result.value) < 1e-9
+    assert np.count_nonzero(result.vector) <= 450
