@@ -48,4 +48,4 @@ def test_every_optional_package_comes_with_the_extra_that_is_named_for_it() -> N
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     extras = {name: " ".join(wanted) for name, wanted in project["optional-dependencies"].items()}
     for package, extra in config.OPTIONAL_PACKAGES.items():
-        assert {"sklearn": "scikit-learn"}.get(package, package) in extras[extra], package
+        assert {"sklearn": "scikit-learn", "bed_reader": "bed-reader"}.get(package, package) in extras[extra], package

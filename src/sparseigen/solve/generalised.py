@@ -279,6 +279,10 @@ class PencilRequest(Request):
         weights = self.own.vector.weights * self.pencil.scales[self.own.vector.indices]
         return SparseVector(self.own.vector.indices, weights / np.linalg.norm(weights))
 
+    def _recompute(self, outcome: SolverOutcome) -> float:
+        """The quotient, which `_build` has measured; the form x'Ax of the base class would be another number."""
+        return outcome.value
+
     def _own_value(self) -> float:
         return -math.inf if self.own is None else self.own.value
 

@@ -86,5 +86,5 @@ def test_the_share_of_a_mixture_is_the_best_one(rng):
         wanted = min(_try_share(first, second, k, at).value for at in np.linspace(0.0, 1.0, 201))
         reached = _try_share(first, second, k, share).value
         assert reached <= wanted * (1.0 + 3e-3)
-        proven = dual_values(mix_parts([first, second], [1.0 - share, share]))[k - 1]
+        proven = dual_values(mix_parts([first, second], np.array([1.0 - share, share])))[k - 1]
         assert reached <= proven <= reached * (1.0 + 1e-10)
