@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparseigen import kernels
+from sparseigen.certificates.factor import to_host
 from sparseigen.operators.contract import Indices, Operator, find_exponent
 
 SKETCH, WIDEST_SKETCH, FEWEST_SKETCHED = 32, 128, 8
@@ -99,7 +100,7 @@ def _find_factor(operator: Operator, width: int) -> NDArray[np.float32]:
     """Rows whose inner products are nearly the entries of A, in units of its largest variance."""
     size, unit = operator.size, operator.magnitude
     if 0 < operator.factor_rank <= width:
-        return np.asarray(operator.factor_rows(slice(None)) / math.sqrt(unit), dtype=np.float32)
+        return np.asarray(to_host(operator.factor_rows(slice(None))) / math.sqrt(unit), dtype=np.float32)
     block = np.random.default_rng(0).standard_normal((size, min(width, WIDEST_SKETCH, size)))
     image = np.asarray(operator.block_apply(block.astype(operator.dtype)), dtype=np.float64) / unit
     values, vectors = np.linalg.eigh(block.T @ image)

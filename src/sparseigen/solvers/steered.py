@@ -348,6 +348,11 @@ def _split_promises(steering: Steering) -> bool:
     return thorough or (_is_open(steering) and steering.gap <= HOPELESS)
 
 
+def _pays_others(steering: Steering) -> bool:
+    """Whether the other bounds are worth their cost: on a device they are the rows, which cost most of all."""
+    return steering.options.effort == "thorough" or not steering.operator.costs.transfers or steering.gap > NEARLY
+
+
 BEYOND_QUICK = ("default", "thorough")
 STAGES = (
     StageSpec("plain run", run_plainly, EFFORTS, proves=False),
@@ -361,7 +366,7 @@ STAGES = (
     StageSpec("dual ascent", ascend_dual, BEYOND_QUICK, proves=True, fits=_has_untried_dual),
     StageSpec("split rows", split_rows, BEYOND_QUICK, proves=True, fits=_split_promises),
     StageSpec(BLOCKS, search_blocks, BEYOND_QUICK, proves=True, fits=_can_search_blocks),
-    StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True),
+    StageSpec("other bounds", prove_further, BEYOND_QUICK, proves=True, fits=_pays_others),
 )
 """In the order in which they are tried; each only while the bracket is open."""
 
