@@ -36,6 +36,8 @@ from sparseigen.operators.contract import Indices, SparseVector
 LEAST_GAIN, WIDER_STEPS, WORTH_WIDENING = 0.06, 24, 1.5e-3
 """Where steps gain less than the first share of the gap, more heavy variables are taken if there is work left for as
 many steps as the second, and the gap is above the third."""
+WIDER_ENTRIES = 1 << 22
+"""Entries of their rows at the most, where the matrix is not held."""
 LAPS = 6
 MANY, WIDEST = 64, 0.25
 """Where more variables than the first are chosen, a gap above this share of a k-th is too wide for any to be removed;
@@ -149,13 +151,13 @@ def split_and_search(problem: BoundProblem, most_work: float, block_work: float)
     # A row loses a product in k at most: small gaps as compared with that let most variables be removed.
     for lap in range(LAPS):
         if lap > 1:
-            wider = _widened(len(reduction.around.heavy), problem.size, left)
+            wider = _widened(len(reduction.around.heavy), problem, left)
             if wider == 0 or upper - problem.achieved <= WORTH_WIDENING * size:
                 break
             reduction.widen(wider)
         count = len(reduction.around.heavy)
         steps = plan.steps // 4 if lap == 0 else min(int(left / (STEP_WORK * count**2)), most_steps)
-        gain = LEAST_GAIN if lap > 0 and _widened(count, problem.size, left) else 0.0
+        gain = LEAST_GAIN if lap > 0 and _widened(count, problem, left) else 0.0
         enough = max(plan.enough, problem.achieved + (0.0 if lap else EASY) / problem.cardinality * size)
         reached = reduction.lower(steps, enough, least_gain=gain, to_the_end=lap > 0 and gain == 0.0)
         left -= STEP_WORK * count**2 * reduction.split.steps
@@ -175,9 +177,11 @@ def split_and_search(problem: BoundProblem, most_work: float, block_work: float)
     return upper, better
 
 
-def _widened(count: int, size: int, work: float) -> int:
+def _widened(count: int, problem: BoundProblem, work: float) -> int:
     """Twice as many heavy variables, or as many as leave room for some steps; none where that is hardly more."""
-    most = min(2 * count, size, int((max(work, 0.0) / (WIDER_STEPS * STEP_WORK)) ** 0.5))
+    most = min(2 * count, problem.size, int((max(work, 0.0) / (WIDER_STEPS * STEP_WORK)) ** 0.5))
+    if not problem.holds_matrix:
+        most = min(most, WIDER_ENTRIES // problem.size)
     return most if most >= 1.3 * count else 0
 
 
