@@ -85,6 +85,10 @@ def _agrees(target: targets.Target, path: Path, found: Any) -> bool:
             return True
 
 
+NAMELESS = getattr(os, "O_TMPFILE", 0)
+"""A temporary file without a name, which nobody else sees and which ends with its process: readers may have those."""
+
+
 class Watch:
     """What a reader must not do besides: unpickle, write outside its folder, take more memory than allowed."""
 
@@ -99,6 +103,8 @@ class Watch:
             self.problems.append(f"something was unpickled: {arguments}")
         elif event == "open" and isinstance(arguments[0], str) and isinstance(arguments[2], int):
             written = arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if NAMELESS and arguments[2] & NAMELESS == NAMELESS:
+                return
             place = os.path.abspath(arguments[0])
             if written and not (place.startswith(self.folder) or place == os.devnull or "__pycache__" in place):
                 self.problems.append(f"{place} was opened for writing")

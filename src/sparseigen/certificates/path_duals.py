@@ -32,7 +32,9 @@ from sparseigen.certificates.dual_points import (
 from sparseigen.certificates.factor import Factor
 from sparseigen.certificates.penalised_dual import (
     EXACT,
+    NEARLY_EXACT,
     OUT_OF_REACH,
+    PATIENCE,
     WIDE,
     count_ascent,
     find_direction,
@@ -108,7 +110,8 @@ class DualFollower:
         out_of_reach = OUT_OF_REACH * (question.best - question.achieved)
         while bundle.advance(question.achieved):
             lost = bundle.steps > 2 and bundle.bound - question.achieved > out_of_reach
-            if bundle.steps >= steps or lost or has_ended(question, bundle):
+            nearly = bundle.bound - question.achieved <= NEARLY_EXACT * abs(bundle.bound)
+            if bundle.steps >= (PATIENCE * steps if nearly else steps) or lost or has_ended(question, bundle):
                 break
         bundle.finish(question.achieved)
         # Dual points lose as k falls; split rows will prove more, here and at smaller k.
