@@ -423,7 +423,8 @@ def _build_table(answer: Point, pool: _Variables) -> dict[str, Any]:
     missing = _find_missing(answer)
     if missing:
         heads.append("missing")
-        rows = [(name, [*cells, f"{missing[int(i)]:.2%}" if int(i) in missing else ""]) for i, (name, cells) in zip(order, rows, strict=True)]
+        shares = [f"{missing[i]:.2%}" if i in missing else "" for i in order.tolist()]
+        rows = [(name, [*cells, share]) for (name, cells), share in zip(rows, shares, strict=True)]
     return {"heads": heads, "rows": rows}
 
 
