@@ -122,6 +122,38 @@ def zarr_store(version: int) -> Files:
     return _written("x.zarr", write)
 
 
+def variant_store() -> Files:
+    """Small whole numbers in chunks of all samples, which are read by variables."""
+    import zarr
+
+    form = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
+
+    def write(path: Path) -> None:
+        array = zarr.open(str(path), mode="w", shape=(ROWS, COLUMNS), chunks=(ROWS, 2), dtype="i1", **form)
+        array[:] = np.random.default_rng(5).integers(0, 3, (ROWS, COLUMNS))
+
+    return _written("x.zarr", write)
+
+
+def call_store() -> Files:
+    """VCF-Zarr: two alleles per call, one of them missing, and the names of the variants."""
+    import zarr
+
+    form = {} if zarr.__version__.startswith("2.") else {"zarr_format": 2}
+
+    def write(path: Path) -> None:
+        calls = np.random.default_rng(6).integers(0, 2, (COLUMNS, ROWS, 2)).astype(np.int8)
+        calls[1, 2, 0] = -1
+        group = zarr.open_group(str(path), mode="w", **form)
+        names = np.array([b"rs%d" % i for i in range(COLUMNS)])
+        for name, values in (("call_genotype", calls), ("variant_id", names)):
+            facts = {"shape": values.shape, "chunks": (2, *values.shape[1:]), "dtype": values.dtype}
+            zarr.open(str(path / name), mode="w", **facts, **form)[:] = values
+        assert set(group.keys()) == {"call_genotype", "variant_id"}
+
+    return _written("x.zarr", write)
+
+
 def plink() -> Files:
     """Five samples of three variants, one call missing."""
     return {

@@ -414,6 +414,8 @@ TARGETS: dict[str, Target] = {
     "rows h5ad csr": Target(_one("x.h5ad", lambda: seeds.hdf5("csr")), _rows, RAW, every=5),
     "rows zarr 2": Target(lambda: seeds.zarr_store(2), _rows, (_json_or_bytes,), None, _zarr_pickles),
     "rows zarr 3": Target(lambda: seeds.zarr_store(3), _rows, (_json_or_bytes,)),
+    "rows int8 zarr": Target(seeds.variant_store, _rows, (_json_or_bytes,)),
+    "rows vcf zarr": Target(seeds.call_store, _rows, (_json_or_bytes,)),
     "rows bed": Target(seeds.plink, _rows, (damage.damaged_bytes, damage.damaged_text)),
     "rows words": Target(seeds.words, _rows, TEXT),
     "table words": Target(seeds.words, _table, TEXT),

@@ -25,7 +25,7 @@ from sparseigen.io.formats import ending_of, explain_damage, find_endings, find_
 from sparseigen.io.hdf5 import as_words, find_node, open_hdf5, read_label, read_matrix, read_names
 from sparseigen.io.matrix_market import read_matrix as read_market
 from sparseigen.io.npy import map_array, read_archive, read_file_header
-from sparseigen.io.zarr_stores import check_codecs, find_in_store, open_store
+from sparseigen.io.zarr_stores import check_codecs, find_in_store, list_store, open_store
 
 NAME_ARRAYS = ("names", "columns", "variables", "feature_names", "features", "genes")
 """Arrays of an npz file that are looked at for the names of the variables."""
@@ -142,7 +142,7 @@ def read_zarr(path: Path, options: TableOptions) -> Table:
     if hasattr(node, "keys") and "X" in node:
         return _read_annotated(path.name, node, options)
     if hasattr(node, "keys"):
-        names = sorted(node.keys())
+        names = list_store(node)
         place = options.array or (names[0] if len(names) == 1 else None)
         if place is None or place not in node:
             message = f"{path.name} is a group; name one of its arrays ('array'): {one_of(names)}."

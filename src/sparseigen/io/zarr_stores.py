@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,13 @@ def open_store(path: Path) -> Any:
                 "Install a newer one: pip install 'zarr>=3'"
             )
         raise InputError(message) from error
+
+
+def list_store(group: Any) -> list[str]:
+    """The names in a group; what zarr does not recognise is left out, and is missed where it is needed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "Object at ... is not recognized as a component of a Zarr hierarchy"
+        return sorted(group.keys())
 
 
 def find_in_store(parent: Any, place: str, file: str) -> Any:

@@ -418,5 +418,21 @@ def _build_table(answer: Point, pool: _Variables) -> dict[str, Any]:
     vectors: NDArray[np.float64] = np.array([result.vector for result in answer])
     used = np.flatnonzero(np.any(vectors != 0.0, axis=0))
     order = used[np.argsort(-np.abs(vectors[:, used]).max(axis=0), kind="stable")][:MOST_LOADINGS]
+    heads = [f"PC{j + 1}" for j in range(len(answer))]
     rows = [(pool.name(int(i)), [f"{v:+.4f}" if v else "" for v in vectors[:, i]]) for i in order]
-    return {"heads": [f"PC{j + 1}" for j in range(len(answer))], "rows": rows}
+    missing = _find_missing(answer)
+    if missing:
+        heads.append("missing")
+        shares = [f"{missing[i]:.2%}" if i in missing else "" for i in order.tolist()]
+        rows = [(name, [*cells, share]) for (name, cells), share in zip(rows, shares, strict=True)]
+    return {"heads": heads, "rows": rows}
+
+
+def _find_missing(answer: Point) -> dict[int, float]:
+    """The share of values that was missing, of every chosen variable; empty where none was."""
+    found: dict[int, float] = {}
+    for result in answer:
+        shares, names = result.settings.get("missing_shares", {}), result.names
+        called = {int(i): str(int(i)) if names is None else names[i] for i in result.support}
+        found |= {i: shares[name] for i, name in called.items() if name in shares}
+    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from sparseigen.rows.source import Buffers, file_fingerprint, sampled_hash
 GAP = -127
 """What a call that is missing becomes in blocks of int8."""
 MAGIC = b"\x6c\x1b"
+CALLS = np.array([2, GAP, 1, 0], dtype=np.int8)[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3].view(np.uint32)
+"""A byte of a .bed file -> its four calls, lowest bits first, as the bytes of one number."""
 LARGEST_CALL = 100
 """Alleles per call, or numbers of an allele, above which a file is not taken for genotypes."""
 
@@ -67,10 +70,9 @@ class GenotypeRows:
 
 
 class BedRows(GenotypeRows):
-    """A PLINK 1 binary file: counts of the first allele of the .bim, read by bed-reader."""
+    """A PLINK 1 binary file: counts of the first allele of the .bim; files by samples are read by bed-reader."""
 
     def __init__(self, path: Path) -> None:
-        require("bed_reader", purpose="reading PLINK .bed files")
         self.path, self.label = path, path.name
         variants, samples = _read_column(path.with_suffix(".bim"), path), _read_column(path.with_suffix(".fam"), path)
         self.shape = check_data_shape((len(samples), len(variants)), path.name)
@@ -80,8 +82,10 @@ class BedRows(GenotypeRows):
         if head[:2] != MAGIC or head[2:] not in (b"\x00", b"\x01"):
             message = f"{path.name} does not begin as a PLINK 1 .bed file does; is it a BED file of intervals?"
             raise InputError(message)
-        by_sample = head[2] == 0
-        lines, width = self.shape if by_sample else self.shape[::-1]
+        self.by_sample = head[2] == 0
+        if self.by_sample:
+            require("bed_reader", purpose="reading PLINK .bed files that are stored by samples")
+        lines, width = self.shape if self.by_sample else self.shape[::-1]
         needed, found = 3 + lines * -(-width // 4), path.stat().st_size
         if needed != found:
             message = (
@@ -93,15 +97,26 @@ class BedRows(GenotypeRows):
 
     @cached_property
     def _file(self) -> Any:
-        reader = require("bed_reader", purpose="reading PLINK .bed files")
+        reader = require("bed_reader", purpose="reading PLINK .bed files that are stored by samples")
         return reader.open_bed(self.path, iid_count=self.shape[0], sid_count=self.shape[1])
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.int8]:
         """The counts of some variants."""
-        run = len(indices) > 1 and int(indices[-1]) - int(indices[0]) == len(indices) - 1
-        chosen = slice(int(indices[0]), int(indices[-1]) + 1) if run and (np.diff(indices) == 1).all() else indices
-        found: NDArray[np.int8] = self._file.read(index=(slice(None), chosen), dtype="int8", order="F", num_threads=1)
-        return found.T
+        if self.by_sample:
+            chosen = (slice(None), indices)
+            calls: NDArray[np.int8] = self._file.read(index=chosen, dtype="int8", order="F", num_threads=1)
+            return calls.T
+        width = -(-self.shape[0] // 4)
+        packed = np.empty((len(indices), width), dtype=np.uint8)
+        starts = np.flatnonzero(np.diff(indices, prepend=-2) != 1).tolist()  # of runs of neighbours
+        with self.path.open("rb", buffering=0) as file:
+            for begin, end in pairwise([*starts, len(indices)]):
+                file.seek(3 + int(indices[begin]) * width)
+                if file.readinto(packed[begin:end].data) != (end - begin) * width:
+                    message = f"{self.path.name} ends before variant {int(indices[end - 1])}: it has become shorter."
+                    raise InputError(message)
+        counts: NDArray[np.int8] = CALLS.ravel().take(packed).view(np.int8)
+        return counts[:, : self.shape[0]]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the open file, so that another process opens its own."""

@@ -15,7 +15,7 @@ from sparseigen.checks.coercion import float_dtype
 from sparseigen.checks.memory import check_columns_fit, check_fits
 from sparseigen.errors import InputError, OptionError, one_of
 from sparseigen.io.formats import guard_blocks
-from sparseigen.io.zarr_stores import check_codecs, find_in_store, open_store
+from sparseigen.io.zarr_stores import check_codecs, find_in_store, list_store, open_store
 from sparseigen.rows.genotypes import TallRows, VcfZarrRows
 from sparseigen.rows.hdf5 import CsrRows, read_variable_names
 from sparseigen.rows.source import CONVERT, Buffers, RowSource, as_floats, sampled_hash
@@ -79,7 +79,7 @@ def open_zarr(path: Path, dataset: str | None) -> RowSource:
     node = open_store(path)
     if not hasattr(node, "keys"):
         return _open_array(node, path.name, None)
-    names = sorted(node.keys())
+    names = list_store(node)
     if "call_genotype" in names and dataset in (None, "call_genotype"):
         return VcfZarrRows(node, path.name)
     place = dataset or ("X" if "X" in names else names[0] if len(names) == 1 else None)

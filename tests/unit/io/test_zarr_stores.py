@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 from sparseigen.errors import InputError, OptionError
 from sparseigen.io.tables import read_table
-from sparseigen.io.zarr_stores import find_in_store, is_store, open_store
+from sparseigen.io.zarr_stores import find_in_store, is_store, list_store, open_store
 
 zarr = pytest.importorskip("zarr")
 VALUES = np.round(np.random.default_rng(1).standard_normal((12, 5)), 2) * (np.arange(5) % 2 == 0)
@@ -76,3 +77,11 @@ def test_what_is_not_in_a_store(tmp_path: Path) -> None:
     assert not is_store({})
     with pytest.raises(InputError, match="cells has no 'layers/counts'"):
         find_in_store(store, "layers/counts", "cells")
+
+
+def test_what_zarr_does_not_recognise_is_left_out_without_a_warning(tmp_path: Path) -> None:
+    path = write_store(tmp_path / "cells.zarr")
+    (path / "X" / ".zarray").unlink()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert list_store(open_store(path)) == ["obs", "var"]

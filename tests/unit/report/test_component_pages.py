@@ -164,3 +164,16 @@ def test_names_of_samples_and_of_labels_reach_the_page(pitprops) -> None:
     assert (inside["scores"]["names"], inside["scores"]["title"]) == (["a", "b", "c"], "type")
     with pytest.raises(ShapeError, match="sample_names has 2 entries for 3 samples; give one per sample"):
         component_report(results, scores=scores, sample_names=["a", "b"])
+
+
+@pytest.mark.parametrize("names", [None, ["a", "b", "c", "d"]])
+def test_the_table_says_what_share_of_a_chosen_variable_was_missing(names, rng) -> None:
+    X = rng.standard_normal((40, 4)) * [3.0, 2.0, 0.1, 0.1]
+    X[:10, 0] = np.nan
+    results = se.sparse_components(se.covariance(X, missing="mean", names=names), [2])
+    text = " ".join("".join(Outline(component_report(results).html).text).split())
+    assert "missing" in text
+    assert "25.00%" in text
+    assert "0.00%" in text
+    whole = component_report(se.sparse_components(se.covariance(np.nan_to_num(X)), [2])).html
+    assert "25.00%" not in whole

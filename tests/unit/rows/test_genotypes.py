@@ -14,7 +14,7 @@ from sparseigen.rows.files import open_rows
 from sparseigen.rows.genotypes import GAP
 from tests.unit.rows.plink import draw_calls, write_plink
 
-pytest.importorskip("bed_reader")
+bed_reader = pytest.importorskip("bed_reader")
 CALLS = draw_calls(13, 9, missing=0.1)
 
 
@@ -31,6 +31,29 @@ def test_rows_names_and_variables_of_a_bed_file(tmp_path):
     whole = np.where(np.isnan(CALLS), GAP, CALLS).T
     np.testing.assert_array_equal(np.concatenate(list(source.variables(4, 0))), whole)
     np.testing.assert_array_equal(source.take(np.array([7, 2])), whole[[7, 2]])
+
+
+@pytest.mark.parametrize("samples", [4, 13])
+def test_both_orders_of_a_bed_file_give_what_bed_reader_reads(samples, tmp_path):
+    """By variants they are decoded here, by samples by bed-reader, which is asked for both."""
+    calls = draw_calls(samples, 9, missing=0.1)
+    path = write_plink(tmp_path / "a.bed", calls)
+    expected = bed_reader.open_bed(path).read(dtype="int8")
+    turned = write_plink(tmp_path / "t.bed", calls.T)
+    (tmp_path / "b.bed").write_bytes(b"\x6c\x1b\x00" + turned.read_bytes()[3:])
+    for side in (".bim", ".fam"):
+        (tmp_path / f"b{side}").write_bytes(path.with_suffix(side).read_bytes())
+    by_samples = open_rows(tmp_path / "b.bed", None)
+    for chosen in (np.arange(9), np.array([2, 3, 4, 8, 0]), np.array([5])):
+        np.testing.assert_array_equal(open_rows(path, None).take(chosen), expected[:, chosen].T)
+        np.testing.assert_array_equal(by_samples.take(chosen), expected[:, chosen].T)
+
+
+def test_a_file_that_becomes_shorter_is_said(tmp_path):
+    source = open_rows(write_plink(tmp_path / "a.bed", CALLS), None)
+    _cut(tmp_path / "a.bed")
+    with pytest.raises(InputError, match=r"^a\.bed ends before variant 8: it has become shorter\.$"):
+        source.take(np.arange(9))
 
 
 def test_another_process_opens_its_own_file(tmp_path):
