@@ -29,6 +29,7 @@ from sparseigen.certificates.set_bound import (
     surround,
 )
 from sparseigen.certificates.set_leaves import bound_listed
+from sparseigen.certificates.set_levels import bound_levels, can_level
 from sparseigen.certificates.set_relaxation import Group, Multipliers, SetRelaxation, group_cardinalities
 from sparseigen.certificates.set_scores import is_semidefinite, price_scores
 from sparseigen.certificates.spectral import psd_shift
@@ -41,6 +42,8 @@ LOOK_EVERY, PATIENCE, GAIN = 20, 6, 2e-4
 """Steps between two looks at the bound; looks that gain less than this share of it, after which the method ends."""
 AVERAGED = 4.0
 """Step s counts as s to this power less one in the average."""
+STEPS = 120
+"""Most steps of the prices of levels."""
 JOINING = 8
 """Outside variables that join the heavy ones at a look, from the third on."""
 
@@ -80,6 +83,8 @@ class SetQuestion:
     deadline: float = np.inf
     target_gap: float = 1e-6
     disjoint: bool = False
+    pair: float = 0.0
+    """What two components of the largest cardinality were found to explain; of larger sets, zero for none."""
 
     @property
     def total(self) -> int:
@@ -154,9 +159,29 @@ def bound_uncorrelated(
     best = min(best, bound_free(operator, question, achieved))
     if not definite or problem.size > question.effort.heavy:
         return best
+    best = min(best, _level_variances(problem, question, singles))
     with one_blas_thread():
         bound = price_scores(problem, question, problem.scale_value(max(value for value, _ in singles.of.values())))
     return min(best, (problem.unscale_bound(bound), "priced scores")) if np.isfinite(bound) else best
+
+
+def _level_variances(problem: BoundProblem, question: SetQuestion, singles: SingleBounds) -> tuple[float, str]:
+    """The bound of three and more components with a level for each, from what one and two explain at most."""
+    cardinality, count = max(question.cardinalities), len(question.cardinalities)
+    if count < 3 or not question.effort.prices or not can_level(problem.size, cardinality):
+        return np.inf, "none"
+    operator = problem.operator
+    reached = np.array([achieved_value(operator, SparseVector.from_dense(column)) for column in question.columns.T])
+    pair = replace(question, cardinalities=(cardinality,) * 2)
+    margin = _add_margins(problem, (pair.total,) * 2)
+    known_pair = max(float(np.sort(reached)[-2:].sum()), question.pair)
+    two = _list_supports(problem, pair, known_pair, margin, uncorrelated=True)[0]
+    single = singles.of[cardinality][0]
+    known = [problem.scale_value(value) for value in (single, min(two, 2.0 * single))]
+    with one_blas_thread():
+        scaled = [problem.scale_value(float(value)) for value in reached]
+        bound = bound_levels(problem, cardinality, scaled, known, min(STEPS, question.effort.prices))
+    return problem.unscale_bound(bound), "levelled scores"
 
 
 def bound_free(operator: Operator, question: SetQuestion, achieved: float) -> tuple[float, str]:

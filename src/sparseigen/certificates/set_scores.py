@@ -56,7 +56,7 @@ def is_semidefinite(problem: BoundProblem) -> bool:
 
 
 def price_scores(problem: BoundProblem, question: SetQuestion, most: float) -> float:
-    """The smallest bound of some G, of the scaled matrix, errors of its entries included; ``most`` is h."""
+    """The smallest bound of some G and the level ``most`` for all, of the scaled matrix, errors of entries included."""
     groups, members = question.groups()
     matrix = problem.dense
     assert matrix is not None
@@ -103,31 +103,12 @@ def prove_scores(
     combined: Numbers,
     most: float,
 ) -> float:
-    """The bound of one G, rounding included.
-
-    trace(G'AG) is a sum of p^2 q products, each rounded three times at most, and the entries of A are off by sqrt(w_i
-    w_j). The computed AG is off by gamma(p) |A||G| and by sqrt(w_i) sum_j sqrt(w_j) |g_j|; so F = AG / sqrt(h) is off
-    by E with |E|_F known, and Z by at most 2 |F| |E| + |E|^2 in the spectral norm.
-    """
-    matrix, size = problem.dense, problem.size
-    assert matrix is not None
+    """The bound of one G and one level for all components, rounding included."""
     if combined.shape[1] == 0:
         return np.inf
-    images = matrix @ combined
-    roots = np.sqrt(problem.entry_errors)
-    reach = np.abs(matrix) @ np.abs(combined)
-    spread = roots @ np.abs(combined)
-    magnitude = float((np.abs(combined) * reach).sum())
-    cost = float((combined * images).sum()) + 4.0 * gamma(2 * size + combined.size) * magnitude
-    cost += float((spread**2).sum()) * (1.0 + 4.0 * gamma(size)) + TINY
-    factor = images / np.sqrt(most)
-    error = (2.0 * gamma(size + 8) * reach + np.outer(roots, spread) * (1.0 + 4.0 * gamma(size))) / np.sqrt(most)
-    lengths = float(np.linalg.norm(factor)), float(np.linalg.norm(error)) * (1.0 + 2.0 * gamma(error.size))
-    priced = factor @ factor.T
-    rest = matrix - 0.5 * (priced + priced.T)
-    slack = 2.0 * lengths[0] * lengths[1] * (1.0 + 1e-9) + lengths[1] ** 2 + 2.0 * gamma(size + 8) * lengths[0] ** 2
-    slack += 4.0 * UNIT * size * float(np.abs(rest).max()) + TINY
-    value, operator = cost, as_operator(rest)
+    explained = Combined(problem, combined)
+    rest, slack = explained.leave(most)
+    value, operator = explained.cost, as_operator(rest)
     for group, columns in zip(groups, members, strict=True):
         reached = np.einsum("ij,ij->j", columns, rest @ columns)
         vector = SparseVector.from_dense(columns[:, int(reached.argmax())])
@@ -135,3 +116,33 @@ def prove_scores(
         single = smallest_bound(bound, question.effort.bounds)[0] + slack + problem.margins[group.cardinality - 1]
         value += group.count * max(single, 0.0)
     return value + 4.0 * gamma(len(groups) + 4) * abs(value)
+
+
+class Combined:
+    """What a matrix G explains: at least trace(G'AG), and of every level A - AGG'A / h, with all errors known.
+
+    trace(G'AG) is a sum of p^2 q products, each rounded three times at most, and the entries of A are off by sqrt(w_i
+    w_j). The computed AG is off by gamma(p) |A||G| and by sqrt(w_i) sum_j sqrt(w_j) |g_j|; so F = AG / sqrt(h) is off
+    by E with |E|_F known, and Z by at most 2 |F| |E| + |E|^2 in the spectral norm.
+    """
+
+    def __init__(self, problem: BoundProblem, combined: Numbers) -> None:
+        matrix, size = problem.dense, problem.size
+        assert matrix is not None
+        self.matrix, self.images = matrix, matrix @ combined
+        roots = np.sqrt(problem.entry_errors)
+        reach = np.abs(matrix) @ np.abs(combined)
+        spread = roots @ np.abs(combined)
+        magnitude = float((np.abs(combined) * reach).sum())
+        cost = float((combined * self.images).sum()) + 4.0 * gamma(2 * size + combined.size) * magnitude
+        self.cost = cost + float((spread**2).sum()) * (1.0 + 4.0 * gamma(size)) + TINY
+        self.error = 2.0 * gamma(size + 8) * reach + np.outer(roots, spread) * (1.0 + 4.0 * gamma(size))
+
+    def leave(self, most: float) -> tuple[Numbers, float]:
+        """A - Z at the level h, and how far off it is in the spectral norm."""
+        size, factor, error = len(self.matrix), self.images / np.sqrt(most), self.error / np.sqrt(most)
+        lengths = float(np.linalg.norm(factor)), float(np.linalg.norm(error)) * (1.0 + 2.0 * gamma(error.size))
+        priced = factor @ factor.T
+        rest = self.matrix - 0.5 * (priced + priced.T)
+        slack = 2.0 * lengths[0] * lengths[1] * (1.0 + 1e-9) + lengths[1] ** 2 + 2.0 * gamma(size + 8) * lengths[0] ** 2
+        return rest, slack + 4.0 * UNIT * size * float(np.abs(rest).max()) + TINY

@@ -159,7 +159,8 @@ def pca(
         results: Any
         try:
             if constraint is not None or disjoint:
-                results = find_set(loaded, wanted, count, constraint=constraint, disjoint=disjoint, options=options)
+                given = options | {"stability": stability}
+                results = find_set(loaded, wanted, count, constraint=constraint, disjoint=disjoint, options=given)
             else:
                 results, significance = _find_components(
                     loaded,
@@ -178,7 +179,7 @@ def pca(
             early = "stopped early: the best answer so far is shown"
         steady = (
             _find_stability(loaded, results, working, stability, options["deflation"])
-            if early is None and results and constraint is None and not disjoint
+            if early is None and results
             else None
         )
         working.step("writing")

@@ -26,6 +26,7 @@ ONE_BY_ONE: dict[str, Any] = {
     "nonnegative": False,
     "deflation": "schur",
     "max_iterations": 1000,
+    "stability": 0,
 }
 """Options of components found one after the other, as they are without being named."""
 

@@ -25,6 +25,7 @@ from sparseigen.certificates.set_certificate import (
     reach_set,
     reach_span,
 )
+from sparseigen.certificates.set_levels import can_level
 from sparseigen.checks.arguments import check_candidates, check_flag, check_rng
 from sparseigen.components.set_climb import violation
 from sparseigen.components.set_search import SEARCHES, SetProblem, improve_set, search_set
@@ -97,6 +98,8 @@ def find_constrained(
     singles: list[Certificate | None] = [None] * len(cardinalities)
     if certify:
         with KeepWhenInterrupted(lambda inner: None):
+            if constraint == "uncorrelated":
+                question = replace(question, pair=_find_pair(searched, question))
             certificate, singles = _certify(searched, question, constraint)
     if allowed is not None:
         columns = _spread(columns, allowed, operator.size)
@@ -160,6 +163,24 @@ def _search(
             break
         columns = _spread(improved, heavy, operator.size)
     return _arrange(columns, operator, cardinalities)
+
+
+def _find_pair(operator: Operator, question: SetQuestion) -> float:
+    """What a pair of components explains, which the bound of a larger uncorrelated set begins with; zero for none."""
+    largest = max(question.cardinalities)
+    if len(question.cardinalities) < 3 or not can_level(operator.size, largest):
+        return 0.0
+    with one_blas_thread():
+        columns = _search(
+            operator,
+            (largest, largest),
+            uncorrelated=True,
+            disjoint=question.disjoint,
+            effort="quick",
+            deadline=question.deadline,
+            rng=check_rng(0),
+        )
+    return 0.0 if columns is None else reach_set(operator, columns)[0]
 
 
 def _choose_heavy(operator: Operator, cardinalities: tuple[int, ...], uncorrelated: bool) -> Indices:

@@ -42,6 +42,10 @@ def test_disjoint_components_share_no_variable(pitprops: Path, tmp_path: Path) -
             "--constraint uncorrelated finds all components together; --nonnegative, --deflation is for one after the "
             "other, leave it out.",
         ),
+        (
+            ("-k", "4,4", "--disjoint", "--stability", "20"),
+            "--disjoint finds all components together; --stability is for one after the other, leave it out.",
+        ),
     ],
 )
 def test_what_does_not_go_with_a_set(arguments: tuple[str, ...], message: str, pitprops: Path) -> None:
