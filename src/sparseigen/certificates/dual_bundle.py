@@ -78,8 +78,9 @@ class DualBundle:
         self.cardinality, self.floor, self.penalty = cardinality, floor, penalty
         self.rank = int(rows.shape[1])
         # Points promise only, until they are measured: half the memory, twice the speed.
-        self.rows = rows.astype(np.float32) if isinstance(rows, np.ndarray) else rows
-        self.lengths = row_dots(self.rows, self.rows)
+        with np.errstate(over="ignore"):  # `step` looks at what is too long for float32
+            self.rows = rows.astype(np.float32) if isinstance(rows, np.ndarray) else rows
+            self.lengths = row_dots(self.rows, self.rows)
         self.longest = float(self.lengths.max())
         self.members: list[ClosedForm | Cut] = []
         self.grams = np.zeros((0, self.rank, self.rank))
@@ -103,6 +104,8 @@ class DualBundle:
 
     def step(self) -> bool:
         """One more cut; False where numbers leave the range and no other would be better."""
+        if not np.isfinite(self.longest):
+            return False
         values, vectors = np.linalg.eigh(self.logarithm)
         values = np.maximum(values - values[-1], -self.depth)
         weights = np.exp(values)

@@ -29,6 +29,8 @@ MOST_SUPPORTS = 40_000
 """Of one cardinality that are listed."""
 MOST_TUPLES = 400_000
 """Pairs or triples that are looked at."""
+MOST_BITS = 62
+"""Variables whose subsets are numbers of 64 bits."""
 BATCH = 1 << 22
 """Entries of the blocks that are decomposed at a time."""
 
@@ -108,7 +110,11 @@ class _Supports:
             begin += len(listed)
         self.members, self.values = np.vstack(members), np.concatenate(values)
         # Variables as bits: a support is a number, and without one of its variables a smaller number.
-        self.bits = (np.int64(1) << np.arange(size, dtype=np.int64)) if size < 63 else np.zeros(size, dtype=np.int64)
+        self.numbered = size <= MOST_BITS
+        self.bits = np.int64(1) << np.arange(size, dtype=np.int64) if self.numbered else np.zeros(size, dtype=np.int64)
+        # Where supports leave variables free, the shared one of a component that is zero there is exchanged for a free
+        # one: tuples without pairs that share one variable alone explain as much.
+        self.exchangeable = sum(cardinalities) <= size
         self.numbers = self.members @ self.bits
         self.order = np.argsort(self.numbers, kind="stable")
 
@@ -134,22 +140,27 @@ class _Supports:
 
     def limit_pairs(self, first: Indices, second: Indices, *, uncorrelated: bool) -> Numbers:
         """What two components can explain at most."""
-        limits = (self.values[first] + self.values[second]) * (1.0 + 2.0 * UNIT)
+        limits = self.values[first] + self.values[second]
+        limits += 2.0 * UNIT * np.abs(limits)
         shared = self.members[first] & self.members[second]
         counts = shared.sum(axis=1)
-        if not uncorrelated:
+        if not uncorrelated and not self.numbered and self.exchangeable:
+            limits[counts == 1] = -np.inf
+        elif not uncorrelated and self.numbered:
             one = np.flatnonzero(counts == 1)
             bits = shared[one] @ self.bits
             left, right = self.find(self.numbers[first[one]] - bits), self.find(self.numbers[second[one]] - bits)
             either = np.maximum(left + self.values[second[one]], self.values[first[one]] + right)
             either += 2.0 * UNIT * np.abs(np.where(np.isfinite(either), either, 0.0))
             limits[one] = np.minimum(limits[one], either)
-        joint = np.flatnonzero((counts > 1) | uncorrelated)
+        fewest = 2 if self.numbered else 1
+        joint = np.flatnonzero(((counts >= fewest) | uncorrelated) & np.isfinite(limits))
         limits[joint] = self.limit_unions((first[joint], second[joint]), limits[joint])
         return limits
 
     def combine(self, first: Indices, second: Indices, needed: Numbers) -> tuple[Indices, Indices] | None:
         """All pairs of a row of ``first`` and a support of ``second`` worth at least what that row needs."""
+        needed = needed - 2.0 * UNIT * np.abs(needed)  # a difference, rounded once
         second = second[np.argsort(-self.values[second], kind="stable")]
         counts = np.searchsorted(-self.values[second], -needed, side="right")
         if counts.sum() > MOST_TUPLES:

@@ -80,7 +80,9 @@ class Batches:
         errors = self._bound_errors(divisor) / deviations**2
         if scale:
             np.fill_diagonal(matrix, np.isfinite(deviations).astype(np.float64))
-            errors += 2.0**-50  # of the quotients, which are at most one
+            # Deviations are off by half of w_i each, relatively: an entry, at most one, by about the mean of w_i and
+            # w_j, which is above sqrt(w_i w_j) where they differ; twice the largest also covers the squares of both.
+            errors += 2.0 * float(errors.max()) + 2.0**-50  # the last: of the quotients
         checked = CheckedArray(matrix, "dense", names)
         return DenseSymmetric(checked, positive_semidefinite=True, entry_errors=errors), means, deviations
 

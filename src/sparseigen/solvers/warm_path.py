@@ -218,7 +218,9 @@ class _Climber:
         if place > 0:
             smaller = self.best[self.cardinalities[place - 1]][0]
             indices, weights = self._extend_support(smaller, cardinality)
-            starts.append(("path, from below", SparseVector(indices, weights / np.linalg.norm(weights))))
+            length = float(np.linalg.norm(weights))
+            if length > 0.0:  # a product that is zero leads nowhere
+                starts.append(("path, from below", SparseVector(indices, weights / length)))
         if place + 1 < len(self.cardinalities):
             starts.append(("path, from above", self.best[self.cardinalities[place + 1]][0].truncated(cardinality)))
         return starts

@@ -100,3 +100,12 @@ def test_weights_on_the_simplex_are_the_best_of_a_grid(rng):
     found = minimise_on_simplex(matrices, np.zeros((4, 4)), costs, soft, np.array([0.5, 0.5]))
     assert found.sum() == pytest.approx(1.0)
     assert value(found[0]) <= min(value(share) for share in np.linspace(0.0, 1.0, 201)) + 0.02 * soft
+
+
+def test_rows_too_long_for_single_precision_end_the_ascent_without_a_warning(rng):
+    rows = rng.standard_normal((6, 3))
+    for longest in (1e25, 1e60):
+        rows[0] = longest
+        bundle = begin(rows, 2)
+        assert not bundle.advance(0.0)
+        assert bundle.bound == np.inf

@@ -9,6 +9,7 @@ import pytest
 
 from fuzzing.set_truth import best_set
 from fuzzing.sets import draw
+from sparseigen.certificates import set_listing
 from sparseigen.certificates.set_listing import Listed, can_list, decompose, list_sets, sum_largest
 from sparseigen.datasets import load_pitprops
 
@@ -85,3 +86,34 @@ def test_the_largest_limits_come_first() -> None:
     listed = Listed((np.array([[0], [1]]),), np.array([1.0, 2.0])).ordered()
     assert listed.limits.tolist() == [2.0, 1.0]
     assert listed.supports[0].tolist() == [[1], [0]]
+
+
+@pytest.mark.parametrize("size", [62, 63, 64])
+def test_a_shared_variable_is_not_lost_where_supports_fill_all_variables(size: int) -> None:
+    """One component on all variables but one, the other on that one: their supports share one variable alone."""
+    matrix = np.ones((size, size))
+    matrix[-1] = matrix[:, -1] = 0.0
+    matrix[-1, -1] = 50.0
+    value = size - 1.0 + 50.0
+    listed = list_sets(matrix, (size - 1, 2), value - 0.5, uncorrelated=False)
+    assert listed is not None
+    assert value <= listed.limits[0] <= value * (1.0 + 1e-9)
+
+
+def test_beyond_the_numbers_of_supports_pairs_that_share_one_variable_are_listed_without_it(monkeypatch, rng) -> None:
+    for _ in range(3):
+        square = rng.standard_normal((6, 6))
+        matrix = square @ square.T
+        for ks in ((2, 2), (2, 3), (2, 2, 2), (4, 3)):
+            with_numbers = list_sets(matrix, ks, 0.0, uncorrelated=False)
+            monkeypatch.setattr(set_listing, "MOST_BITS", 5)
+            without = list_sets(matrix, ks, 0.0, uncorrelated=False)
+            monkeypatch.undo()
+            value, columns = best_set(matrix, ks, False, rng)
+            assert columns is not None
+            assert min(with_numbers.limits[0], without.limits[0]) >= value * (1.0 - 1e-12)
+
+
+def test_limits_of_negative_pairs_are_raised_and_not_lowered() -> None:
+    listed = list_sets(-np.eye(3), (1, 1), -np.inf, uncorrelated=False)
+    assert (listed.limits >= -2.0).all()

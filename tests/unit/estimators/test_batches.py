@@ -80,3 +80,18 @@ def test_wrong_batches_are_refused(data):
     batches.add(data)
     with pytest.raises(OptionError, match=r"scale='patterson' is not for batches; write the genotypes to one file"):
         batches.operator(scale="patterson", names=None)
+
+
+def test_errors_of_correlations_cover_a_deviation_that_is_worse_known_than_the_others(rng):
+    """The first batch lies far from the others in one variable: its variance is a difference of larger numbers."""
+    rows = rng.standard_normal((400, 3))
+    rows[0] = [50.0, 0.0, 0.0]
+    batches = Batches(3)
+    batches.add(rows[:1])
+    batches.add(rows[1:])
+    plain = batches.operator(scale=False, names=None)[0]
+    operator, _, deviations = batches.operator(scale=True, names=None)
+    relative = plain.entry_errors() / deviations**2
+    assert relative[0] > 3.0 * relative[1]
+    least = np.sqrt(np.outer(relative, relative)) + 0.5 * np.add.outer(relative, relative)
+    assert (np.sqrt(np.outer(operator.entry_errors(), operator.entry_errors())) >= least).all()

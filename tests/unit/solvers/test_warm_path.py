@@ -68,6 +68,18 @@ def test_points_between_are_found_by_exchanges_in_their_neighbours(rng) -> None:
         assert climber.best[k][1] >= 0.99 * se.sparse_eigenvector(operator, k, certify=False).value
 
 
+def test_a_neighbour_whose_product_is_zero_is_no_start() -> None:
+    matrix = np.zeros((6, 6))
+    matrix[0, 0] = 1.0
+    climber = _Climber(as_operator(matrix), [1, 2, 3])
+    for k in (1, 2, 3):
+        climber.best[k] = (SparseVector(np.arange(4, 4 - k, -1), np.full(k, k**-0.5)), 0.0)
+    names = [name for name, _ in climber._list_neighbours(2)]
+    assert names == ["path", "path, from above"]
+    for _, start in climber._list_neighbours(2):
+        assert np.isfinite(start.weights).all()
+
+
 def test_paths_of_indefinite_matrices_are_those_of_single_solves(rng) -> None:
     """Points are climbed on a shifted matrix, and solved from many starts on the one given."""
     matrix = rng.standard_normal((40, 40))
