@@ -85,10 +85,6 @@ def _agrees(target: targets.Target, path: Path, found: Any) -> bool:
             return True
 
 
-NAMELESS = getattr(os, "O_TMPFILE", 0)
-"""A temporary file without a name, which nobody else sees and which ends with its process: readers may have those."""
-
-
 class Watch:
     """What a reader must not do besides: unpickle, write outside its folder, take more memory than allowed."""
 
@@ -103,10 +99,10 @@ class Watch:
             self.problems.append(f"something was unpickled: {arguments}")
         elif event == "open" and isinstance(arguments[0], str) and isinstance(arguments[2], int):
             written = arguments[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
-            if NAMELESS and arguments[2] & NAMELESS == NAMELESS:
-                return
             place = os.path.abspath(arguments[0])
-            if written and not (place.startswith(self.folder) or place == os.devnull or "__pycache__" in place):
+            # A folder is opened so for a temporary file without a name, which ends with its process: readers may.
+            allowed = place.startswith(self.folder) or place == os.devnull or "__pycache__" in place
+            if written and not allowed and not os.path.isdir(place):
                 self.problems.append(f"{place} was opened for writing")
 
     def begin(self, folder: Path) -> int:
