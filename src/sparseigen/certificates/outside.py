@@ -39,8 +39,8 @@ def list_groups(cardinality: int) -> Iterator[tuple[int, int]]:
 
 
 def sum_outside(variances: Numbers, cardinality: int) -> Numbers:
-    """The sums t_1 + ... + t_j for j = 0..k of the largest variances, never too small."""
-    count = min(cardinality, len(variances))
+    """The sums t_1 + ... + t_j for j = 0..k of the largest variances, never too small; negative ones count as zero."""
+    count, variances = min(cardinality, len(variances)), np.maximum(variances, 0.0)
     largest: Numbers = np.zeros(0)
     if count:
         largest = np.sort(np.partition(variances, len(variances) - count)[len(variances) - count :])[::-1]

@@ -73,3 +73,9 @@ def test_sums_are_never_below_the_exact_ones():
 def test_groups_hold_every_number_once(cardinality):
     numbers = [number for fewest, most in list_groups(cardinality) for number in range(fewest, most + 1)]
     assert numbers == list(range(1, cardinality + 1))
+
+
+def test_variances_that_rounding_made_negative_take_nothing_from_the_sums():
+    sums = sum_outside(np.array([-0.2, 0.3, -0.1]), 3)
+    assert (sums >= [0.0, 0.3, 0.3, 0.3]).all()
+    assert sums == pytest.approx([0.0, 0.3, 0.3, 0.3])
