@@ -42,8 +42,8 @@ LOOK_EVERY, PATIENCE, GAIN = 20, 6, 2e-4
 """Steps between two looks at the bound; looks that gain less than this share of it, after which the method ends."""
 AVERAGED = 4.0
 """Step s counts as s to this power less one in the average."""
-STEPS = 120
-"""Most steps of the prices of levels."""
+STEPS, WORTH = 120, 0.015
+"""Most steps of the prices of levels, and the gap above which they are tried: below it they gain little."""
 JOINING = 8
 """Outside variables that join the heavy ones at a look, from the third on."""
 
@@ -159,7 +159,8 @@ def bound_uncorrelated(
     best = min(best, bound_free(operator, question, achieved))
     if not definite or problem.size > question.effort.heavy:
         return best
-    best = min(best, _level_variances(problem, question, singles))
+    if best[0] > achieved * (1.0 + WORTH):
+        best = min(best, _level_variances(problem, question, singles))
     with one_blas_thread():
         bound = price_scores(problem, question, problem.scale_value(max(value for value, _ in singles.of.values())))
     return min(best, (problem.unscale_bound(bound), "priced scores")) if np.isfinite(bound) else best
