@@ -114,7 +114,8 @@ class DenseData(Operator):
 
     def entry_errors(self) -> NDArray[np.float64]:
         """Rounding of the dot products, of centring and scaling, and of the means."""
-        return gram_errors(self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
+        moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, self.dtype)
+        return gram_errors(*moments, scale=self.scale)
 
     @property
     def factor_rank(self) -> int:  # type: ignore[override]

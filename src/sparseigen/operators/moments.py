@@ -169,6 +169,7 @@ def gram_errors(
     divisor: int,
     stored: np.dtype[np.floating],
     *,
+    scale: bool | str = False,
     uncentred: bool = False,
 ) -> NDArray[np.float64]:
     """`Operator.entry_errors` of a covariance whose dot products run in float64.
@@ -177,12 +178,21 @@ def gram_errors(
     scaling rounded to the stored type, twice a factor; and means that are off by n roundings, which adds a rank-one
     matrix of the second order. With ``uncentred`` products of uncentred numbers are subtracted from each other, so
     the first term is relative to the uncentred squares.
+
+    The deviation sqrt(m (1 - m/2)) that ``scale="patterson"`` predicts cancels where the mean m is near 2: n roundings of m
+    are a = m / (2 - m) times as many of 1 - m/2, half of that of the root. So entry (i, j) is off by n u (a_i + a_j) / 2
+    times the root of both variances, for which n u times the largest a stands in both; twice that, as a is computed.
     """
     unit, storage = 2.0**-53, float(np.finfo(stored).eps) / 2.0
     per_sample = n_samples / divisor
     squares = diagonal + (4.0 * per_sample * (means / deviations) ** 2 if uncentred else 0.0)
     shift = n_samples * unit * (np.abs(means) / deviations + np.sqrt(diagonal))
     errors: NDArray[np.float64] = 2.0 * (2.0 * n_samples + 20.0) * unit * squares + 8.0 * storage * diagonal
+    if scale == PATTERSON:
+        finite = np.isfinite(deviations)
+        lost = means[finite] / np.maximum(2.0 - means[finite], np.finfo(np.float64).tiny)
+        with np.errstate(over="ignore"):
+            errors[finite] += 2.0 * n_samples * unit * float(lost.max(initial=0.0)) * diagonal[finite]
     return errors + 2.0 * per_sample * shift**2 + n_samples * 2.0**-1060  # the last: underflow
 
 

@@ -395,7 +395,7 @@ class PassOperator(Operator):
         """Rounding of dot products, of centring and scaling, and of the means."""
         stored = np.dtype(np.float64) if self.sparse_blocks else self.dtype
         moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor, stored)
-        return gram_errors(*moments, uncentred=not self.standard.explicit)
+        return gram_errors(*moments, scale=self.scale, uncentred=not self.standard.explicit)
 
     def describe(self) -> dict[str, Any]:
         """Adds the samples, what is done to the columns, the route and the passes made until now."""

@@ -166,7 +166,7 @@ class SparseData(Operator):
     def entry_errors(self) -> NDArray[np.float64]:
         """Rounding of dot products with uncentred columns, of scaling, and of the means."""
         moments = (self.diagonal(), self.means, self.deviations, self.n_samples, self.divisor)
-        return gram_errors(*moments, np.dtype(np.float64), uncentred=True)
+        return gram_errors(*moments, np.dtype(np.float64), scale=self.scale, uncentred=True)
 
     @property
     def costs(self) -> AccessCosts:

@@ -177,3 +177,18 @@ def test_estimators_keep_constant_columns_finite(data):
     assert pca.inverse_transform(pca.transform(data))[:, 5] == pytest.approx(3.7)
     by_matrix = se.SparsePCA(2, 3, scale=True).fit_covariance(np.cov(data.T))
     np.testing.assert_allclose(by_matrix.components_, pca.components_, atol=1e-8)
+
+
+def test_margins_grow_where_the_predicted_deviation_of_counts_cancels(rng):
+    """Filled gaps make sums inexact; near the mean 2 the deviation sqrt(m (1 - m/2)) loses what the mean has lost."""
+    counts = 2.0 - rng.random((400, 3)) * np.array([1.0, 1e-4, 1e-9])
+    operator = se.covariance(counts, scale="patterson")
+    long = counts.astype(np.longdouble)
+    means = long.mean(axis=0)
+    scaled = (long - means) / np.sqrt(means * (1 - means / 2))
+    exact = scaled.T @ scaled / (len(counts) - 1)
+    margins = operator.entry_errors()
+    assert (np.abs(operator.to_dense() - exact) <= np.sqrt(np.outer(margins, margins))).all()
+    ordinary = se.covariance(counts[:, :1], scale="patterson").entry_errors()[0]
+    lost = 2.0 * 400 * 2.0**-53 * 2.0 / float(2.0 - means[2])
+    assert margins[0] - ordinary == pytest.approx(lost * operator.diagonal()[0], rel=1e-3)
