@@ -179,9 +179,10 @@ def gram_errors(
     matrix of the second order. With ``uncentred`` products of uncentred numbers are subtracted from each other, so
     the first term is relative to the uncentred squares.
 
-    The deviation sqrt(m (1 - m/2)) that ``scale="patterson"`` predicts cancels where the mean m is near 2: n roundings of m
-    are a = m / (2 - m) times as many of 1 - m/2, half of that of the root. So entry (i, j) is off by n u (a_i + a_j) / 2
-    times the root of both variances, for which n u times the largest a stands in both; twice that, as a is computed.
+    The deviation sqrt(m (1 - m/2)) that ``scale="patterson"`` predicts cancels where the mean m is near 2: n roundings
+    of m are a = m / (2 - m) times as many of 1 - m/2, half of that of the root. So entry (i, j) is off by
+    n u (a_i + a_j) / 2 times the root of both variances, for which n u times the largest a stands in both; twice that,
+    as a is computed.
     """
     unit, storage = 2.0**-53, float(np.finfo(stored).eps) / 2.0
     per_sample = n_samples / divisor
