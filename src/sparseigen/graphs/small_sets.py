@@ -202,8 +202,9 @@ def _drop_vertices(rows: Rows, numbers: Integers, least: int) -> tuple[Rows, Int
 
 
 def _drop_edges(rows: Rows, kept: NDArray[np.bool_]) -> Rows:
-    starts = np.concatenate([[0], np.cumsum(kept)])[rows.starts].astype(np.int64)
-    return Rows(starts, rows.neighbours[kept], rows.weights)
+    before = np.zeros(len(kept) + 1, dtype=np.int32 if len(kept) < 2**31 else np.int64)
+    np.cumsum(kept, out=before[1:])
+    return Rows(before[rows.starts].astype(np.int64), rows.neighbours[kept], rows.weights)
 
 
 def _renumber(rows: Rows, rank: Integers, order: Integers) -> Rows:

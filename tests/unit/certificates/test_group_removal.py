@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -207,4 +208,11 @@ def test_a_split_that_stalls_takes_more_heavy_variables(rng, monkeypatch):
     ("work", "wider"), [(1e12, 200), (0.0, 0), (24 * 120.0 * 150**2, 150), (24 * 120.0 * 120**2, 0)]
 )
 def test_heavy_variables_are_at_most_doubled_and_never_by_little(work, wider):
-    assert group_removal._widened(100, 1000, work) == wider
+    held = SimpleNamespace(size=1000, holds_matrix=True)
+    assert group_removal._widened(100, held, work) == wider
+
+
+def test_rows_of_matrices_that_are_not_held_keep_to_their_memory():
+    entries = group_removal.WIDER_ENTRIES
+    for size, wider in ((entries // 150, 150), (entries // 120, 0), (1000, 200)):
+        assert group_removal._widened(100, SimpleNamespace(size=size, holds_matrix=False), 1e12) == wider
