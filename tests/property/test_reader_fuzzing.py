@@ -33,7 +33,7 @@ def test_groups_are_all_readers() -> None:
 def test_readers_that_are_broken_on_purpose_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(readers, "CPU_SECONDS", 6.0)
+    monkeypatch.setattr(readers, "CPU_SECONDS", 3.0)
     tally = readers.attack(["table csv", *PLANTS], seed=0, cases=1, kept=tmp_path)
     assert tally.failures == [f"{name}:0:0" for name in PLANTS]
     assert {path.name.replace("-", " ").removesuffix(" 0 0") for path in tmp_path.iterdir()} == set(PLANTS)
